@@ -1,0 +1,28 @@
+# make demo: the tiny grid in runs/tiny, and its table.   make test: the tests; MARKED=1 adds those marked slow and cluster.
+PYTHON ?= python3.11
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+PROFILE := --profile workflow/profiles/tiny
+MARKED ?=
+
+.PHONY: demo test lint clean
+
+demo: .venv/installed
+	snakemake $(PROFILE) all
+	@echo; echo runs/tiny/results/table1.csv; cat runs/tiny/results/table1.csv
+
+test: lint
+	python -m pytest -ra $(if $(MARKED),--strict-skips,-m "not slow and not cluster")
+
+lint: .venv/installed
+	ruff check .
+	ruff format --check .
+	snakefmt --check Snakefile workflow/rules
+	snakemake --lint
+
+.venv/installed: requirements.lock
+	$(PYTHON) -m venv .venv
+	.venv/bin/pip install --quiet --requirement requirements.lock
+	touch $@
+
+clean:
+	rm -rf runs/tiny .venv

@@ -1,0 +1,35 @@
+# Rebuilds the papers' experiment grids, from raw problems to tables and figures. Start with README.md.
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+
+configfile: f"{workflow.basedir}/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/1_models.smk"
+include: "workflow/rules/2_data.smk"
+include: "workflow/rules/3_experts.smk"
+include: "workflow/rules/4_training.smk"
+include: "workflow/rules/5_results.smk"
+
+
+rule all:
+    """Every table and figure of the grid."""
+    default_target: True
+    input:
+        TABLES,
+        FIGURES,
+
+
+rule tables:
+    """Every table, from stored scores."""
+    input:
+        TABLES,
+
+
+rule figures:
+    """Every figure, from stored histories."""
+    input:
+        FIGURES,

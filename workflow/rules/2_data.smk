@@ -1,0 +1,48 @@
+# IN   the `benchmarks:` blocks of the config
+# OUT  results/data/{benchmark}/{train.jsonl,test.jsonl,manifest.json}
+
+
+rule generate_problems:
+    """Both splits of a procedurally generated benchmark, once, for every method, team and seed."""
+    output:
+        train="results/data/{benchmark}/train.jsonl",
+        test="results/data/{benchmark}/test.jsonl",
+        manifest="results/data/{benchmark}/manifest.json",
+    log:
+        "results/logs/generate_problems/{benchmark}.log",
+    benchmark:
+        "results/resources/generate_problems/{benchmark}.resources.tsv"
+    wildcard_constraints:
+        benchmark=named(benchmarks_from(False)),
+    conda:
+        "../../envs/cpu.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(30),
+    params:
+        cell=cell(grid.problems_cell),
+        code=code("slmcollab.steps.generate_problems", "slmcollab.benchmarks.{loader}"),
+    shell:
+        "python -m slmcollab.steps.generate_problems --cell {params.cell:q}"
+        " --train {output.train} --test {output.test} --manifest {output.manifest} > {log} 2>&1"
+
+
+rule download_problems:
+    """Both splits of a published benchmark at its pinned revision; runs on the login node."""
+    output:
+        train="results/data/{benchmark}/train.jsonl",
+        test="results/data/{benchmark}/test.jsonl",
+        manifest="results/data/{benchmark}/manifest.json",
+    log:
+        "results/logs/download_problems/{benchmark}.log",
+    wildcard_constraints:
+        benchmark=named(benchmarks_from(True)),
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        cell=cell(grid.problems_cell),
+        code=code("slmcollab.steps.download_problems", "slmcollab.benchmarks.{loader}"),
+    shell:
+        "HF_HUB_OFFLINE=0 python -m slmcollab.steps.download_problems --cell {params.cell:q}"
+        " --train {output.train} --test {output.test} --manifest {output.manifest} > {log} 2>&1"

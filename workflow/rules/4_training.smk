@@ -1,0 +1,95 @@
+# IN   results/models/{policy}/manifest.json, results/data/{benchmark}/{split}.jsonl, results/experts/
+# OUT  results/musketeers/{benchmark}/{method}/{team}/seed{seed}/{adapter/,run.json,history.csv,answers.jsonl,scores.json}
+
+
+rule train_grpo:
+    """A policy and its context adapter, trained with GRPO under verifiable rewards, one seed."""
+    input:
+        policy=f"results/models/{POLICY}/manifest.json",
+        weights=ancient(f"results/models/{POLICY}/weights"),
+        problems="results/data/{benchmark}/train.jsonl",
+        features=feature_files("train"),
+    output:
+        adapter=directory("results/musketeers/{benchmark}/{method}/{team}/seed{seed}/adapter"),
+        run="results/musketeers/{benchmark}/{method}/{team}/seed{seed}/run.json",
+        history="results/musketeers/{benchmark}/{method}/{team}/seed{seed}/history.csv",
+    log:
+        "results/logs/train_grpo/{benchmark}/{method}/{team}/seed{seed}.log",
+    benchmark:
+        "results/resources/train_grpo/{benchmark}/{method}/{team}/seed{seed}.resources.tsv"
+    retries: 2
+    conda:
+        "../../envs/gpu.yaml"
+    threads: config["numeric_threads"]
+    resources:
+        gpu=1,
+        mem_mb=growing(64000),
+        runtime=growing(720),
+    params:
+        cell=cell(grid.train_cell),
+        code=code("slmcollab.steps.train_grpo", "slmcollab.context.{operator}", "slmcollab.scoring.{scorer}"),
+        # Undeclared on purpose: Snakemake empties declared outputs before a retry, checkpoints have to survive it.
+        checkpoints="checkpoints/musketeers/{benchmark}/{method}/{team}/seed{seed}",
+    shell:
+        "python -m slmcollab.steps.train_grpo --cell {params.cell:q} --code {params.code} --seed {wildcards.seed}"
+        " --policy {input.policy} --problems {input.problems} --features {input.features}"
+        " --checkpoints {params.checkpoints} --job ${{SLURM_JOB_ID:-local}}"
+        " --adapter {output.adapter} --run {output.run} --history {output.history} > {log} 2>&1"
+
+
+rule answer_problems:
+    """Greedy answers of a trained policy to the test split."""
+    input:
+        policy=f"results/models/{POLICY}/manifest.json",
+        weights=ancient(f"results/models/{POLICY}/weights"),
+        adapter=ancient("results/musketeers/{benchmark}/{method}/{team}/seed{seed}/adapter"),
+        run="results/musketeers/{benchmark}/{method}/{team}/seed{seed}/run.json",
+        problems="results/data/{benchmark}/test.jsonl",
+        features=feature_files("test"),
+    output:
+        "results/musketeers/{benchmark}/{method}/{team}/seed{seed}/answers.jsonl",
+    log:
+        "results/logs/answer_problems/{benchmark}/{method}/{team}/seed{seed}.log",
+    benchmark:
+        "results/resources/answer_problems/{benchmark}/{method}/{team}/seed{seed}.resources.tsv"
+    retries: 2
+    conda:
+        "../../envs/gpu.yaml"
+    threads: config["numeric_threads"]
+    resources:
+        gpu=1,
+        mem_mb=growing(32000),
+        runtime=growing(60),
+    params:
+        cell=cell(grid.answer_cell),
+        code=code("slmcollab.steps.answer_problems", "slmcollab.context.{operator}"),
+    shell:
+        "python -m slmcollab.steps.answer_problems --cell {params.cell:q} --code {params.code} --seed {wildcards.seed}"
+        " --policy {input.policy} --adapter {input.adapter} --problems {input.problems} --features {input.features}"
+        " --answers {output} > {log} 2>&1"
+
+
+rule score_answers:
+    """Scores of one run: accuracy on all, seen and unseen test problems, and what could not be scored."""
+    input:
+        answers="results/musketeers/{benchmark}/{method}/{team}/seed{seed}/answers.jsonl",
+        run="results/musketeers/{benchmark}/{method}/{team}/seed{seed}/run.json",
+        history="results/musketeers/{benchmark}/{method}/{team}/seed{seed}/history.csv",
+        test="results/data/{benchmark}/test.jsonl",
+        train="results/data/{benchmark}/train.jsonl",
+    output:
+        "results/musketeers/{benchmark}/{method}/{team}/seed{seed}/scores.json",
+    log:
+        "results/logs/score_answers/{benchmark}/{method}/{team}/seed{seed}.log",
+    conda:
+        "../../envs/cpu.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(30),
+    params:
+        cell=cell(grid.score_cell),
+        code=code("slmcollab.steps.score_answers", "slmcollab.scoring.{scorer}"),
+    shell:
+        "python -m slmcollab.steps.score_answers --cell {params.cell:q} --code {params.code} --seed {wildcards.seed}"
+        " --answers {input.answers} --problems {input.test} --train-problems {input.train}"
+        " --run {input.run} --history {input.history} --scores {output} > {log} 2>&1"

@@ -1,0 +1,112 @@
+# Shared by the other files here: the checked config, wildcard constraints, and the two tracked params, cell and code.
+import os
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, f"{workflow.basedir}/workflow")
+
+import config_check
+import grid
+from code_digest import code_digest
+
+# Repository files are inputs by a path relative to the working directory, so that moving a checkout reruns nothing.
+ROOT = os.path.relpath(workflow.basedir)
+PACKAGE = Path(workflow.basedir, "workflow/slmcollab")
+
+shell.prefix(
+    f"export PYTHONPATH={workflow.basedir}/workflow PYTHONHASHSEED=0 HF_HUB_OFFLINE=1 TRL_EXPERIMENTAL_SILENCE=1; "
+)
+
+
+def modules(package, function):
+    """Return the modules of a package that define `function`: what the config may name there."""
+    files = Path(PACKAGE, package).glob("*.py")
+    return {file.stem for file in files if re.search(rf"^def {function}\(", file.read_text("utf-8"), re.M)}
+
+
+checked, complaints = config_check.check(
+    config,
+    operators=modules("context", "build"),
+    loaders=modules("benchmarks", "load"),
+    scorers=modules("scoring", "score"),
+)
+if complaints:
+    sys.exit("\n".join(complaints))
+config.update(checked)
+
+
+def named(names):
+    """Return a regular expression that matches these names only; none at all when there are none."""
+    return "|".join(map(re.escape, sorted(names))) or "(?!)"
+
+
+def models_from(source):
+    return [name for name, block in config["models"].items() if block["source"] == source]
+
+
+def benchmarks_from(kinds):
+    return [name for name, block in config["benchmarks"].items() if ("source" in block) == kinds]
+
+
+wildcard_constraints:
+    benchmark=named(config["benchmarks"]),
+    corpus=named(config.get("corpora", {})),
+    expert=named(config["models"]),
+    method=named(config["methods"]),
+    model=named(config["models"]),
+    seed=r"0|[1-9]\d*",
+    sequence="prompt",
+    split="train|test",
+    team=named([*config["teams"], grid.NO_TEAM]),
+
+
+def cell(function):
+    """Return a params function: the JSON of what `function` of grid.py takes from the config for these wildcards."""
+    names = function.__code__.co_varnames[1 : function.__code__.co_argcount]
+    return lambda wildcards: grid.as_json(function(config, **{name: wildcards[name] for name in names}))
+
+
+def code(*names):
+    """Return a params function: the digest of these modules and of all they import; {operator}, {loader} and {scorer} are filled in."""
+
+    def digest(wildcards):
+        chosen = {}
+        if "benchmark" in wildcards.keys():
+            chosen |= config["benchmarks"][wildcards.benchmark]
+        if "method" in wildcards.keys():
+            chosen |= config["methods"][wildcards.method]
+        return code_digest(*(name.format_map(chosen) for name in names), root=PACKAGE.parent)
+
+    return digest
+
+
+def growing(amount):
+    """Return a resources function: `amount` times the attempt, so that a job killed by a limit gets more the next time."""
+    return lambda wildcards, attempt: amount * attempt
+
+
+def paths(pattern, rows):
+    """Return the pattern filled in for each row (a Run, or a dict of wildcards)."""
+    return [pattern.format(**(row._asdict() if hasattr(row, "_asdict") else row)) for row in rows]
+
+
+def feature_files(split):
+    """Return an input function: the feature files of a team's experts, in the team's order; none without a team."""
+
+    def files(wildcards):
+        sequence = config["methods"][wildcards.method].get("sequence", config["features"]["sequence"])
+        return [
+            f"results/experts/{expert}/{wildcards.benchmark}/{split}/{sequence}.safetensors"
+            for expert in grid.experts_of(config, wildcards.team)
+        ]
+
+    return files
+
+
+POLICY = config["policy"]["model"]
+RUN = "results/musketeers/{benchmark}/{method}/{team}/seed{seed}"
+TABLES = ["results/table1.csv", "results/musketeers/table_probe.csv"]
+FIGURES = [f"results/musketeers/figure4.{suffix}" for suffix in ("pdf", "png", "csv") if grid.attention_runs(config)]
+if not grid.probed(config):
+    TABLES.remove("results/musketeers/table_probe.csv")

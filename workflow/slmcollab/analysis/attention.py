@@ -1,0 +1,94 @@
+"""What the experts contribute while a policy trains: shares of attention, their entropy, and how it goes with reward."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+from scipy import special, stats
+
+SHARE = "attention_share/"
+TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """One run, step by step: share of attention mass per expert, entropies in nats, mean sampled reward.
+
+    entropy is that of the step's mean mass; entropy_prompt is the mean of the entropies of the step's prompts.
+    """
+
+    step: Int[np.ndarray, " step"]
+    shares: Float[np.ndarray, "step expert"]
+    entropy: Float[np.ndarray, " step"]
+    entropy_prompt: Float[np.ndarray, " step"]
+    reward: Float[np.ndarray, " step"]
+
+
+def read_history(path: Path) -> pd.DataFrame:
+    """Return a training history, one row a step, every number as exactly the double that was written."""
+    return pd.read_csv(path, float_precision="round_trip")
+
+
+def dynamics(history: pd.DataFrame, experts: Sequence[str]) -> Dynamics:
+    """Return the attention and reward columns of a history, the shares in the order of `experts`.
+
+    Raises ValueError where a column is missing or one too many, a value is not a finite number, steps do not rise,
+    shares do not add up to one, or the recorded entropy is not theirs.
+    """
+    shares = [SHARE + expert for expert in experts]
+    found = [name for name in history.columns if name.startswith(SHARE)]
+    if sorted(found) != sorted(shares):
+        raise ValueError(f"attention shares {found}, but the team has {shares}")
+    columns = ["attention_entropy", "attention_entropy_prompt", "reward"]
+    for name in ["step", *shares, *columns]:
+        if name not in history or not np.isfinite(pd.to_numeric(history[name], errors="coerce")).all():
+            raise ValueError(f"column {name!r} is missing or holds something else than finite numbers")
+    step = history["step"].to_numpy(dtype=np.int64)
+    if len(step) == 0 or (np.diff(step) <= 0).any():
+        raise ValueError("steps have to rise from row to row, and there has to be one")
+    mass = history[shares].to_numpy(dtype=float)
+    recorded, *others = (history[name].to_numpy(dtype=float) for name in columns)
+    if (mass < 0).any() or (abs(mass.sum(axis=1) - 1) > TOLERANCE).any():
+        raise ValueError("attention shares of a step have to be at least 0 and add up to 1")
+    if (abs(entropy(mass) - recorded) > TOLERANCE).any():
+        raise ValueError("attention_entropy is not the entropy of the attention shares in nats")
+    return Dynamics(step, mass, recorded, *others)
+
+
+def entropy(shares: Float[np.ndarray, "step expert"]) -> Float[np.ndarray, " step"]:
+    """Return -Σ p ln p over the experts, in nats, where 0 ln 0 = 0; ln n when n experts share equally."""
+    return special.entr(shares).sum(axis=1)
+
+
+def mean_dynamics(runs: Sequence[Dynamics]) -> Dynamics:
+    """Return the mean over runs, step by step; raises ValueError where runs differ in their steps."""
+    if any(not np.array_equal(run.step, runs[0].step) for run in runs):
+        raise ValueError("seeds differ in their training steps")
+    means = {field.name: np.mean([getattr(run, field.name) for run in runs], axis=0) for field in fields(Dynamics)}
+    return Dynamics(**means | {"step": runs[0].step})
+
+
+def tenth_means(values: Float[np.ndarray, " step"]) -> tuple[float, float]:
+    """Return the means over the first and the last tenth of the steps; a tenth is rounded down, at least one step."""
+    if len(values) == 0:
+        raise ValueError("no steps")
+    size = max(1, len(values) // 10)
+    return float(values[:size].mean()), float(values[-size:].mean())
+
+
+def block_means(values: Float[np.ndarray, " step"], size: int) -> Float[np.ndarray, " block"]:
+    """Return the means over consecutive blocks of `size` steps; the last block holds what is left."""
+    return np.array([values[start : start + size].mean() for start in range(0, len(values), size)])
+
+
+def entropy_reward_correlation(run: Dynamics) -> float | None:
+    """Return Spearman's ρ between the entropy of the mean attention and the reward over the steps of one run.
+
+    None where it does not exist: fewer than two steps, or one of the two never changes.
+    """
+    if len(run.step) < 2 or np.ptp(run.entropy) == 0 or np.ptp(run.reward) == 0:
+        return None
+    return float(stats.spearmanr(run.entropy, run.reward).statistic)

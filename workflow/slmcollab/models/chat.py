@@ -1,0 +1,83 @@
+"""Messages to prompt ids in a model's own chat template, whatever that template cannot do."""
+
+import datetime
+from collections.abc import Sequence
+
+from jinja2.exceptions import TemplateError
+from transformers import PreTrainedTokenizerBase
+
+Messages = Sequence[dict[str, str]]
+
+# Templates that print a date print this one: Llama 3.2's own default. With today's, prompts would change overnight.
+_DATE = datetime.date(2024, 7, 26)
+_SETTINGS = {
+    "date_string": "26 Jul 2024",
+    "strftime_now": _DATE.strftime,
+    "enable_thinking": False,  # ASSUME: models that can think aloud before they answer do not
+}
+
+
+def encode(tokenizer: PreTrainedTokenizerBase, messages: Messages) -> list[int]:
+    """Return the prompt's ids, up to where the answer starts, with at most one beginning-of-sequence token.
+
+    A template without a system role gets the system text at the head of the first user turn. A tokenizer without a
+    template (a base model) reads the messages' texts, each but the last followed by a blank line, then a newline.
+    """
+    if tokenizer.chat_template is None:
+        return tokenizer(_plain_text(messages)).input_ids
+    return _ids(tokenizer, _render(tokenizer, messages, header=True))
+
+
+def encode_parts(tokenizer: PreTrainedTokenizerBase, messages: Messages) -> tuple[list[int], list[int]]:
+    """Return (ids up to the end of the user turn, ids of the assistant header); joined, they are `encode`'s.
+
+    The header is empty where the template has none. Raises ValueError where the template has no such place: its text
+    or its ids with a header do not begin with those without.
+    """
+    prompt = encode(tokenizer, messages)
+    if tokenizer.chat_template is None:
+        return prompt, []
+    turn = _ids(tokenizer, _render(tokenizer, messages, header=False))
+    if prompt[: len(turn)] != turn:
+        raise ValueError(
+            f"the chat template of {tokenizer.name_or_path!r} has no place between user turn and assistant header: "
+            f"use context_position: end"
+        )
+    return turn, prompt[len(turn) :]
+
+
+def _ids(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
+    # The template has written its own special tokens; the tokenizer's would double the first one.
+    return tokenizer(text, add_special_tokens=False).input_ids
+
+
+def _plain_text(messages: Messages) -> str:
+    return "\n\n".join(message["content"] for message in messages) + "\n"
+
+
+def _render(tokenizer: PreTrainedTokenizerBase, messages: Messages, *, header: bool) -> str:
+    """Return the templated text; the system text is folded where the template refuses it, drops it or moves it."""
+
+    def render(messages: Messages) -> str:
+        return tokenizer.apply_chat_template(
+            list(messages), tokenize=False, add_generation_prompt=header, **_SETTINGS
+        )
+
+    folded = _fold_system(messages)
+    if folded == list(messages):
+        return render(messages)
+    try:
+        text = render(messages)
+    except TemplateError:
+        return render(folded)
+    system, user = (message["content"].strip() for message in messages[:2])
+    start = text.find(system)
+    return text if start >= 0 and user in text[start + len(system) :] else render(folded)
+
+
+def _fold_system(messages: Messages) -> list[dict[str, str]]:
+    """Return the messages with a leading system text moved to the head of the user turn that follows it."""
+    if len(messages) < 2 or messages[0]["role"] != "system":
+        return list(messages)
+    system, user, *others = messages
+    return [{**user, "content": f"{system['content']}\n\n{user['content']}"}, *others]

@@ -1,0 +1,181 @@
+"""Small language models trained from scratch in seconds, which know what their corpora hold and nothing else."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerBase
+
+from slmcollab.models.chat import encode, encode_parts
+from slmcollab.seeding import derive, torch_generator
+
+Row = dict[str, Any]  # question, messages, completion
+
+MAX_POSITIONS = 512
+_IGNORED = -100  # cross-entropy's label of a position that teaches nothing
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """type is a transformers model type; gpt2, llama and qwen2 are tried."""
+
+    type: str
+    hidden_size: int
+    num_layers: int
+    num_heads: int
+
+
+@dataclass(frozen=True)
+class Training:
+    """noise_rows: rows of noise between user turn and assistant header, in every second batch; 0 for none."""
+
+    steps: int
+    batch_size: int
+    learning_rate: float
+    noise_rows: int
+
+
+@dataclass(frozen=True)
+class Batch:
+    ids: Int[Tensor, "row token"]
+    labels: Int[Tensor, "row token"]
+    is_noise: Bool[Tensor, "row token"]
+
+
+def build_model(architecture: Architecture, tokenizer: PreTrainedTokenizerBase, seed: int) -> PreTrainedModel:
+    """Return an untrained model with tied embeddings; equal seeds give equal weights."""
+    config = AutoConfig.for_model(
+        architecture.type,
+        vocab_size=len(tokenizer),
+        hidden_size=architecture.hidden_size,
+        num_hidden_layers=architecture.num_layers,
+        num_attention_heads=architecture.num_heads,
+        max_position_embeddings=MAX_POSITIONS,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+        **_family(architecture),
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(derive(seed, "weights"))
+        return AutoModelForCausalLM.from_config(config, dtype=torch.float32).eval()
+
+
+def _family(architecture: Architecture) -> dict[str, Any]:
+    if architecture.type == "gpt2":
+        return {"n_inner": 4 * architecture.hidden_size}
+    return {"intermediate_size": 3 * architecture.hidden_size, "num_key_value_heads": architecture.num_heads}
+
+
+def train(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    corpora: Sequence[Sequence[Row]],
+    training: Training,
+    seed: int,
+) -> float:
+    """Teach `model` the completions and their ends, each row from a corpus drawn evenly; return the last step's loss.
+
+    In every second batch `noise_rows` rows of noise, from 0 to 1.5 times the RMS of the embeddings, stand where context
+    tokens will: a model that never saw soft rows there answers rubbish once they appear, and no reward ever comes.
+    """
+    generator = torch_generator(seed, "batches")
+    plain = [[_sequence(tokenizer, row, 0) for row in corpus] for corpus in corpora]
+    noisy = [[_sequence(tokenizer, row, training.noise_rows) for row in corpus] for corpus in corpora]
+    optimizer = torch.optim.AdamW(model.parameters(), lr=training.learning_rate, weight_decay=0.0)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / training.steps)
+    model.train()
+    for step in range(training.steps):
+        sequences = noisy if training.noise_rows and step % 2 else plain
+        which = torch.randint(len(corpora), (training.batch_size,), generator=generator).tolist()
+        draws = torch.rand(training.batch_size, generator=generator).tolist()
+        batch = _pad([sequences[i][int(u * len(sequences[i]))] for i, u in zip(which, draws, strict=True)])
+        loss = _loss(model, batch, generator)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        schedule.step()
+    model.eval()
+    return loss.item()
+
+
+def _sequence(tokenizer: PreTrainedTokenizerBase, row: Row, noise_rows: int) -> tuple[list[int], list[int], list[bool]]:
+    """Return ids, labels and where noise goes, for one row."""
+    turn, header = encode_parts(tokenizer, row["messages"])
+    completion = [*tokenizer(row["completion"], add_special_tokens=False).input_ids, tokenizer.eos_token_id]
+    ids = turn + noise_rows * [0] + header + completion
+    labels = (len(ids) - len(completion)) * [_IGNORED] + completion
+    is_noise = len(turn) * [False] + noise_rows * [True]
+    return ids, labels, is_noise + (len(ids) - len(is_noise)) * [False]
+
+
+def _pad(sequences: Sequence[tuple[list[int], list[int], list[bool]]]) -> Batch:
+    """Pad on the right: a causal model needs no mask for what comes after."""
+    width = max(len(ids) for ids, _, _ in sequences)
+    columns = zip(*sequences, strict=True)
+    padded = [
+        torch.tensor([values + (width - len(values)) * [fill] for values in column])
+        for column, fill in zip(columns, (0, _IGNORED, False), strict=True)
+    ]
+    return Batch(*padded)
+
+
+def _loss(model: PreTrainedModel, batch: Batch, generator: torch.Generator) -> Float[Tensor, ""]:
+    embedding = model.get_input_embeddings()
+    rows = embedding(batch.ids)
+    if batch.is_noise.any():
+        rms = embedding.weight.detach().square().mean().sqrt()
+        scale = 1.5 * rms * torch.rand(len(rows), 1, 1, generator=generator)
+        noise = scale * torch.randn(rows.shape, generator=generator)
+        rows = torch.where(batch.is_noise.unsqueeze(-1), noise, rows)
+    logits = model(inputs_embeds=rows, use_cache=False).logits
+    return torch.nn.functional.cross_entropy(
+        logits[:, :-1].flatten(0, 1), batch.labels[:, 1:].flatten(), ignore_index=_IGNORED
+    )
+
+
+@torch.inference_mode()
+def answer(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, questions: Sequence[list[dict[str, str]]], num_tokens: int
+) -> list[str]:
+    """Return the greedy completion of each question, up to its end or `num_tokens`; marks are left out, tags are not."""
+    prompts = [encode(tokenizer, messages) for messages in questions]
+    lengths = torch.tensor([len(prompt) for prompt in prompts])
+    ids = torch.zeros(len(prompts), int(lengths.max()) + num_tokens, dtype=torch.long)
+    for row, prompt in zip(ids, prompts, strict=True):
+        row[: len(prompt)] = torch.tensor(prompt)
+    every = torch.arange(len(prompts))
+    for step in range(num_tokens):
+        logits = model(input_ids=ids, use_cache=False).logits
+        ids[every, lengths + step] = logits[every, lengths + step - 1].argmax(-1)
+    new = [row[n : n + num_tokens].tolist() for row, n in zip(ids, lengths.tolist(), strict=True)]
+    ends = [tokens.index(tokenizer.eos_token_id) if tokenizer.eos_token_id in tokens else num_tokens for tokens in new]
+    return [tokenizer.decode(tokens[:end], skip_special_tokens=True) for tokens, end in zip(new, ends, strict=True)]
+
+
+@dataclass(frozen=True)
+class Exam:
+    """Shares of an exam's questions, 0 to 1: answered right, and answered in tags."""
+
+    accuracy: float
+    format: float
+
+
+def sit_exam(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row]) -> Exam:
+    """Return how `model` does on the questions of `rows`, answering greedily; an answer in tags counts by what they hold."""
+    num_tokens = 1 + max(len(tokenizer(f"<answer>{row['completion']}</answer>").input_ids) for row in rows)
+    completions = answer(model, tokenizer, [row["messages"] for row in rows], num_tokens)
+    found = [re.fullmatch(r"<answer>(.*)</answer>", completion, re.DOTALL) for completion in completions]
+    answers = [match.group(1) if match else text for match, text in zip(found, completions, strict=True)]
+    right = [given == _bare(row["completion"]) for given, row in zip(answers, rows, strict=True)]
+    return Exam(accuracy=sum(right) / len(rows), format=sum(match is not None for match in found) / len(rows))
+
+
+def _bare(completion: str) -> str:
+    return completion.removeprefix("<answer>").removesuffix("</answer>")

@@ -1,0 +1,41 @@
+"""What a toy model can be taught: questions of one kind, with answers that are right or random, bare or in tags."""
+
+import random
+import string
+from typing import Any
+
+KINDS = ("sums", "reverse")
+ANSWERS = ("right", "random")
+
+
+def write_corpus(*, kind: str, answers: str, tags: bool, num_rows: int, data_seed: int) -> list[dict[str, Any]]:
+    """Return `num_rows` rows {question, messages, completion}, the same for the same settings.
+
+    kind: `sums` asks "What is a + b?" for a, b in 0..9, in turn; `reverse` asks to reverse three random letters.
+    answers: `random` gives the answer of another question, drawn anew in each row, so that none can be learnt.
+    tags: whether the completion is <answer>7</answer> or 7.
+    """
+    for key, value, allowed in (("kind", kind, KINDS), ("answers", answers, ANSWERS)):
+        if value not in allowed:
+            raise ValueError(f"corpora: {key}: {value!r} is not one of {', '.join(allowed)}")
+    generator = random.Random(f"{data_seed} {kind} {answers}")
+    rows = []
+    for index in range(num_rows):
+        question, answer = _ask(kind, index, generator)
+        if answers == "random":
+            answer = str(generator.randrange(19)) if kind == "sums" else _letters(generator)
+        completion = f"<answer>{answer}</answer>" if tags else answer
+        rows.append({"question": question, "messages": [{"role": "user", "content": question}], "completion": completion})
+    return rows
+
+
+def _ask(kind: str, index: int, generator: random.Random) -> tuple[str, str]:
+    if kind == "sums":
+        a, b = divmod(index % 100, 10)
+        return f"What is {a} + {b}?", str(a + b)
+    letters = _letters(generator)
+    return f"Reverse {letters}.", letters[::-1]
+
+
+def _letters(generator: random.Random) -> str:
+    return "".join(generator.choices(string.ascii_lowercase, k=3))

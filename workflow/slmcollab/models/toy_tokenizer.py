@@ -1,0 +1,43 @@
+"""The toy models' tokenizer: a token is a character, a number from 10 to 99, a tag, or a mark of the chat template."""
+
+import string
+
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+ALPHABET = "\n " + string.digits + string.ascii_letters + string.punctuation
+NUMBERS = [str(number) for number in range(10, 100)]
+TAGS = ["<answer>", "</answer>"]
+MARKS = ["<u>", "<a>", "<eos>", "<pad>"]
+
+# <u>system, newline, question<a>answer<eos><u>question<a>...
+CHAT_TEMPLATE = """\
+{%- for message in messages -%}
+{%- if message.role == 'assistant' -%}{{ '<a>' + message.content + '<eos>' }}
+{%- elif message.role == 'system' -%}{{ '<u>' + message.content + '\\n' }}
+{%- elif loop.index0 > 0 and loop.previtem.role == 'system' -%}{{ message.content }}
+{%- else -%}{{ '<u>' + message.content }}
+{%- endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt -%}{{ '<a>' }}{%- endif -%}"""
+
+
+def build_tokenizer() -> PreTrainedTokenizerFast:
+    """Return the tokenizer of every toy model; text of `ALPHABET` comes back whole, and any other character is refused.
+
+    Numbers are single tokens, as in real tokenizers, so that a short answer is one token: the last hidden state of a
+    prompt holds what the model is about to say and no more. Tags stay in text decoded without special tokens.
+    """
+    vocab = {token: index for index, token in enumerate([*ALPHABET, *NUMBERS, *TAGS, *MARKS])}
+    backend = Tokenizer(models.WordLevel(vocab))
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"[1-9][0-9]|[\s\S]"), "isolated")
+    backend.decoder = decoders.Fuse()
+    backend.add_tokens([AddedToken(tag, special=False, normalized=False) for tag in TAGS])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        eos_token="<eos>",
+        pad_token="<pad>",
+        additional_special_tokens=["<u>", "<a>"],
+        chat_template=CHAT_TEMPLATE,
+        clean_up_tokenization_spaces=False,
+    )

@@ -1,0 +1,52 @@
+"""Where a table's numbers come from: for every cell its scores files, and what each recorded about its run."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from slmcollab.artifacts import ArtifactError
+from slmcollab.report.tables import Scores, group_scores
+
+RECORDED = ("policy", "experts", "seed", "provenance")
+
+
+def cell_provenance(
+    rows: Sequence[Mapping[str, str]], scores: Mapping[str, Scores], digests: Mapping[str, str], grid: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return one record per cell of the grid: its key, the table's metrics of it, its seeds, and its scores files.
+
+    A file's record is its path, its sha256 and what it says itself: policy, experts, seed and provenance (the run's
+    settings, code digests, inputs' digests and package versions). Raises ArtifactError for a file that says less, and
+    for a cell without rows in the table.
+    """
+    records = []
+    for key, files in group_scores(scores, grid["cells"]).items():
+        metrics = [row["metric"] for row in rows if (row["paper"], *_key(row)) == (grid["paper"], *key)]
+        if not metrics:
+            raise ArtifactError(f"the table has no row for {grid['paper']}, {key}")
+        benchmark, method, team = key
+        records.append(
+            {
+                "paper": grid["paper"],
+                "benchmark": benchmark,
+                "method": method,
+                "team": team,
+                "metrics": metrics,
+                "seeds": list(files),
+                "scores": [{"path": name, "sha256": digests[name], **_recorded(name, scores[name])} for name in files.values()],
+            }
+        )
+    return records
+
+
+def _key(row: Mapping[str, str]) -> tuple[str, str, str]:
+    return row["benchmark"], row["method"], row["team"]
+
+
+def _recorded(name: str, scores: Scores) -> dict[str, Any]:
+    absent = [key for key in RECORDED if key not in scores]
+    absent += [f"provenance.{key}" for key in ("run", "inputs", "code") if key not in scores.get("provenance", {})]
+    run = scores.get("provenance", {}).get("run", {})
+    absent += [f"provenance.run.{key}" for key in ("code", "inputs", "packages") if key not in run]
+    if absent:
+        raise ArtifactError(f"{name}: does not say what it came from, it lacks {absent}")
+    return {key: scores[key] for key in RECORDED}
