@@ -1,4 +1,4 @@
-"""What every test shares: a strict mode in which a test may be skipped only for what no machine of the project can install."""
+"""What every test shares: a strict mode, in which a test is skipped only for what CI cannot install."""
 
 import pytest
 
@@ -16,5 +16,8 @@ def pytest_runtest_makereport(item, call):
     if report.skipped and item.config.getoption("--strict-skips") and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         if not any(word in reason for word in ALLOWED_SKIPS):
-            report.outcome, report.longrepr = "failed", f"skipped, but strict mode allows only {ALLOWED_SKIPS}: {reason}"
+            report.outcome, report.longrepr = (
+                "failed",
+                f"skipped, but strict mode allows only {ALLOWED_SKIPS}: {reason}",
+            )
     return report

@@ -1,7 +1,7 @@
-"""What the config asks for: the runs of the grid, and for each rule the config values that its jobs depend on (their cell).
+"""What the config asks for: the runs of the grid, and for each rule the config values that its jobs read (their cell).
 
-A cell is rerun when its JSON changes, so each holds the values that the job reads and nothing else. Standard library only:
-every job parses this again.
+A job is rerun when the JSON of its cell changes, so a cell holds what the job reads and nothing else. Standard library
+only: every job parses this again.
 """
 
 import json
@@ -22,7 +22,7 @@ class Run(NamedTuple):
 
 
 def teams_of(config: Config, method: str) -> list[str]:
-    """Return the teams that a method runs with: its own list, narrowed to the grid's; `none` for a method without experts."""
+    """Return the teams that a method runs with: its own, narrowed to the grid; `none` where a method has no expert."""
     allowed = config["methods"][method].get("teams")
     if allowed == []:
         return [NO_TEAM]
@@ -49,7 +49,7 @@ def _merged(config: Config, block: str, overrides: dict[str, Any]) -> dict[str, 
 
 
 def run_cell(config: Config, benchmark: str, method: str, team: str) -> dict[str, Any]:
-    """Return what names a run and what its policy, context and scores are made of; a method's overrides are merged in."""
+    """Return what names a run and what its policy and context are made of; a method's overrides are merged in."""
     task, way = config["benchmarks"][benchmark], config["methods"][method]
     cell = {
         "benchmark": benchmark,
@@ -75,7 +75,7 @@ def train_cell(config: Config, benchmark: str, method: str, team: str) -> dict[s
 
 
 def answer_cell(config: Config, benchmark: str, method: str, team: str) -> dict[str, Any]:
-    """Return the cell of the answers: a scorer's time limit and the training settings, which reach it as weights, are not in it."""
+    """Return the cell of the answers, without scorer and training settings, which reach them as weights."""
     grpo = _merged(config, "grpo", config["benchmarks"][benchmark].get("grpo", {}))
     cell = run_cell(config, benchmark, method, team)
     del cell["scorer"]
@@ -93,7 +93,7 @@ def model_cell(config: Config, model: str) -> dict[str, Any]:
 
 
 def corpus_cell(config: Config, corpus: str) -> dict[str, Any]:
-    return {"corpus": corpus, "data_seed": config["data_seed"], **config["corpora"][corpus]}
+    return {"data_seed": config["data_seed"], **config["corpora"][corpus]}
 
 
 def problems_cell(config: Config, benchmark: str) -> dict[str, Any]:
@@ -137,5 +137,5 @@ def probed(config: Config) -> list[tuple[str, str]]:
 
 
 def as_json(cell: dict[str, Any]) -> str:
-    """Return the text that Snakemake tracks: one string with sorted keys, since it compares params as a set of values."""
+    """Return the text that Snakemake tracks: one string with sorted keys, as it compares params as a set of values."""
     return json.dumps(cell, sort_keys=True, ensure_ascii=False, allow_nan=False)

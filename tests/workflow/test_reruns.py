@@ -38,18 +38,27 @@ def test_a_finished_run_has_nothing_to_do_even_in_a_moved_checkout(checkout):
 def test_comments_and_docstrings_rerun_nothing(checkout):
     for file in (checkout.folder / "workflow/slmcollab").rglob("*.py"):
         if text := file.read_text():
-            file.write_text(f'"""Another docstring."""\n# a comment\n\n{text.partition(chr(10))[2] if text.startswith(chr(34) * 3) and text.partition(chr(10))[0].endswith(chr(34) * 3) else text}')
+            _, _, code = text.removeprefix('"""').partition('"""')
+            file.write_text(f'"""Another docstring."""\n# a comment\n\n{code}\n\n# another\n')
     assert checkout.planned("all") == {}
 
 
 def test_touching_every_file_reruns_nothing(checkout):
-    for file in [*checkout.folder.rglob("workflow/**/*"), *checkout.run.glob("results/**/*"), checkout.folder / "config.yaml"]:
+    for file in [
+        *checkout.folder.rglob("workflow/**/*"),
+        *checkout.run.glob("results/**/*"),
+        checkout.folder / "config.yaml",
+    ]:
         os.utime(file)
     assert checkout.planned("all") == {}
 
 
 def test_an_edit_of_the_adapter_reruns_its_trainings_but_no_feature_and_not_single(checkout):
-    edit(checkout.folder / "workflow/slmcollab/context/hidden_state.py", "return ContextTokens(", "1 + 1\n        return ContextTokens(")
+    edit(
+        checkout.folder / "workflow/slmcollab/context/hidden_state.py",
+        "return ContextTokens(",
+        "1 + 1\n        return ContextTokens(",
+    )
     planned = checkout.planned("all")
     assert set(planned) == {"train_grpo", "plot_figure4", *AFTER_TRAINING}
     assert planned["train_grpo"] == {f"{RUNS}/hidden_state/toy/seed{seed}/adapter" for seed in (0, 1)}
@@ -80,9 +89,13 @@ def test_a_new_seed_adds_only_its_own_jobs(checkout, tmp_path):
 
 
 def test_a_new_team_adds_only_its_own_jobs(checkout, tmp_path):
-    planned = changed(checkout, tmp_path, grid={"teams": ["toy", "pair"]}, teams={"pair": ["toy_math", "toy_naive"]}).planned("all")
+    planned = changed(
+        checkout, tmp_path, grid={"teams": ["toy", "pair"]}, teams={"pair": ["toy_math", "toy_naive"]}
+    ).planned("all")
     assert planned["train_grpo"] == {f"{RUNS}/hidden_state/pair/seed{seed}/adapter" for seed in (0, 1)}
-    assert planned["extract_features"] == {f"results/experts/toy_naive/toy_sums/{split}/prompt.safetensors" for split in ("train", "test")}
+    assert planned["extract_features"] == {
+        f"results/experts/toy_naive/toy_sums/{split}/prompt.safetensors" for split in ("train", "test")
+    }
     assert planned["train_toy_model"] == {"results/models/toy_naive/weights"}
     assert "generate_problems" not in planned
 
@@ -103,7 +116,10 @@ def test_swapping_two_values_reruns_the_cells_that_hold_them(checkout, tmp_path)
 
 def test_the_order_of_config_keys_does_not_matter(checkout, tmp_path):
     text = yaml.safe_load((checkout.folder / "config.yaml").read_text())
-    backwards = {key: dict(reversed(value.items())) if isinstance(value, dict) else value for key, value in reversed(text.items())}
+    backwards = {
+        key: dict(reversed(value.items())) if isinstance(value, dict) else value
+        for key, value in reversed(text.items())
+    }
     (checkout.folder / "config.yaml").write_text(yaml.safe_dump(backwards, sort_keys=False))
     assert checkout.planned("all") == {}
 
@@ -124,8 +140,15 @@ def test_one_seed_again_in_one_call_leaves_the_other_seeds_alone(checkout):
     checkout.snakemake("results/table1.csv", "--forcerun", f"{again}/adapter")
     after = times(checkout.run / "results")
     redone = {name for name in before if before[name] != after[name] and not name.startswith(("logs/", "resources/"))}
-    own = {f"{again}/{name}".removeprefix("results/") for name in ("run.json", "history.csv", "answers.jsonl", "scores.json")}
-    assert {name for name in redone if "/adapter/" not in name} == own | {"musketeers/table1.csv", "table1.csv", "table1.provenance.json"}
+    own = {
+        f"{again}/{name}".removeprefix("results/")
+        for name in ("run.json", "history.csv", "answers.jsonl", "scores.json")
+    }
+    assert {name for name in redone if "/adapter/" not in name} == own | {
+        "musketeers/table1.csv",
+        "table1.csv",
+        "table1.provenance.json",
+    }
     assert (checkout.run / "results/table1.csv").read_bytes() == table
 
 
@@ -156,9 +179,16 @@ def test_a_deleted_picture_is_redrawn_without_training(checkout):
 
 def test_rebuilt_tables_and_figures_are_byte_equal(checkout):
     results = checkout.run / "results"
-    names = ["table1.csv", "table1.provenance.json", "musketeers/table_probe.csv", *(f"musketeers/figure4.{end}" for end in ("pdf", "png", "csv"))]
+    names = [
+        "table1.csv",
+        "table1.provenance.json",
+        "musketeers/table_probe.csv",
+        *(f"musketeers/figure4.{end}" for end in ("pdf", "png", "csv")),
+    ]
     kept = {name: (results / name).read_bytes() for name in names}
-    checkout.snakemake("all", "--forcerun", "make_musketeers_table1", "make_table1", "plot_figure4", "write_probe_table")
+    checkout.snakemake(
+        "all", "--forcerun", "make_musketeers_table1", "make_table1", "plot_figure4", "write_probe_table"
+    )
     assert kept == {name: (results / name).read_bytes() for name in names}
 
 
@@ -187,20 +217,35 @@ def test_a_killed_training_started_again_ends_with_the_same_weights(checkout):
     import time
 
     target = f"{RUNS}/hidden_state/toy/seed1"
-    whole = {name: (checkout.run / target / name).read_bytes() for name in ("history.csv", "run.json", "adapter/adapter_model.safetensors")}
-    started = checkout.start(f"{target}/history.csv", "--forcerun", "train_grpo", "--retries", "0", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    whole = {
+        name: (checkout.run / target / name).read_bytes()
+        for name in ("history.csv", "run.json", "adapter/adapter_model.safetensors")
+    }
+    started = checkout.start(
+        f"{target}/history.csv",
+        "--forcerun",
+        "train_grpo",
+        "--retries",
+        "0",
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     checkpoints = checkout.run / "checkpoints" / Path(target).relative_to("results")
     deadline = time.monotonic() + 120
     while not list(checkpoints.glob("checkpoint-2/complete.json")):
         assert time.monotonic() < deadline
         assert started.poll() is None
         time.sleep(0.02)
-    trainings = subprocess.run(["pgrep", "-f", f"slmcollab.steps.train_grpo.*{target}/adapter"], capture_output=True, text=True)
+    trainings = subprocess.run(
+        ["pgrep", "-f", f"slmcollab.steps.train_grpo.*{target}/adapter"], capture_output=True, text=True
+    )
     for pid in trainings.stdout.split():
         os.kill(int(pid), signal.SIGKILL)
     assert started.wait() != 0
     assert not (checkout.run / target / "history.csv").exists()
     checkout.snakemake(f"{target}/history.csv")
-    log = (checkout.run / "results/logs/train_grpo" / Path(target).relative_to("results/musketeers")).with_suffix(".log")
+    log = (checkout.run / "results/logs/train_grpo" / Path(target).relative_to("results/musketeers")).with_suffix(
+        ".log"
+    )
     assert "checkpoint-2" in log.read_text()
     assert whole == {name: (checkout.run / target / name).read_bytes() for name in whole}

@@ -36,16 +36,21 @@ def replacing(path: Path) -> Iterator[Path]:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    _remove(temporary)  # a killed process of the same number may have left one
     try:
         yield temporary
         if path.is_dir() and temporary.is_dir():
             shutil.rmtree(path)
         os.replace(temporary, path)
     finally:
-        if temporary.is_dir():
-            shutil.rmtree(temporary)
-        else:
-            temporary.unlink(missing_ok=True)
+        _remove(temporary)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -76,15 +81,18 @@ def write_jsonl(path: Path, rows: Iterable[dict[str, Any]]) -> None:
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a JSON-lines file, split at newlines only (U+2028 is text); raises ArtifactError if cut."""
     try:
-        text = Path(path).read_bytes().decode("utf-8")
+        content = Path(path).read_bytes()
     except FileNotFoundError as error:
         raise ArtifactError(f"{path}: no such file") from error
-    if not text.endswith("\n"):
+    if not content.endswith(b"\n"):
         raise ArtifactError(f"{path}: empty, or cut in its last line")
     try:
-        return [json.loads(line) for line in text.split("\n")[:-1]]
+        rows = [json.loads(line) for line in content.decode("utf-8").split("\n")[:-1]]
     except ValueError as error:
         raise ArtifactError(f"{path}: not JSON lines ({error})") from error
+    if not all(isinstance(row, dict) for row in rows):
+        raise ArtifactError(f"{path}: a line is no JSON object")
+    return rows
 
 
 def write_problems(path: Path, problems: Iterable[Problem]) -> None:
@@ -99,13 +107,17 @@ def read_problems(path: Path) -> list[Problem]:
 
 
 def digest(path: Path) -> str:
-    """Return the sha256 of a file, or of the names and contents of a folder's files; hidden files do not count."""
+    """Return the sha256 of a file, or of the names and contents of a folder's files; what is hidden does not count."""
     path = Path(path)
     if path.is_dir():
-        files = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
-        return digest_text("".join(f"{p.relative_to(path).as_posix()}\0{digest(p)}\n" for p in files))
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        files = {p.relative_to(path): p for p in path.rglob("*") if p.is_file()}
+        shown = sorted(name for name in files if not any(part.startswith(".") for part in name.parts))
+        return digest_text("".join(f"{name.as_posix()}\0{digest(files[name])}\n" for name in shown))
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except FileNotFoundError as error:
+        raise ArtifactError(f"{path}: no such file") from error
 
 
 def digest_text(text: str) -> str:

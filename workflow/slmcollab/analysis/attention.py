@@ -1,5 +1,6 @@
-"""What the experts contribute while a policy trains: shares of attention, their entropy, and how it goes with reward."""
+"""What the experts contribute while a policy trains: shares of attention, their entropy, and its tie to the reward."""
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -28,8 +29,11 @@ class Dynamics:
 
 
 def read_history(path: Path) -> pd.DataFrame:
-    """Return a training history, one row a step, every number as exactly the double that was written."""
-    return pd.read_csv(path, float_precision="round_trip")
+    """Return a training history, one row a step; raises ValueError for a file without rows or cut in its last line."""
+    text = path.read_text(encoding="utf-8")
+    if not text.endswith("\n"):
+        raise ValueError("empty, or cut in its last line")
+    return pd.read_csv(io.StringIO(text))
 
 
 def dynamics(history: pd.DataFrame, experts: Sequence[str]) -> Dynamics:

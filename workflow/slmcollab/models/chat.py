@@ -1,6 +1,5 @@
 """Messages to prompt ids in a model's own chat template, whatever that template cannot do."""
 
-import datetime
 from collections.abc import Sequence
 
 from jinja2.exceptions import TemplateError
@@ -8,11 +7,16 @@ from transformers import PreTrainedTokenizerBase
 
 Messages = Sequence[dict[str, str]]
 
-# Templates that print a date print this one: Llama 3.2's own default. With today's, prompts would change overnight.
-_DATE = datetime.date(2024, 7, 26)
+# A template that prints a date prints this one, Llama 3.2's own default: with today's, prompts would change overnight.
+_DATES = {"%d %b %Y": "26 Jul 2024", "%d %B %Y": "26 July 2024", "%B %d, %Y": "July 26, 2024", "%Y-%m-%d": "2024-07-26"}
+_PINNED_DATE = (
+    "{%- macro strftime_now(format) -%}"
+    "{{ dates[format] or raise_exception('no date is pinned in the format ' ~ format) }}"
+    "{%- endmacro -%}"
+)
 _SETTINGS = {
-    "date_string": "26 Jul 2024",
-    "strftime_now": _DATE.strftime,
+    "dates": _DATES,
+    "date_string": _DATES["%d %b %Y"],
     "enable_thinking": False,  # ASSUME: models that can think aloud before they answer do not
 }
 
@@ -58,9 +62,13 @@ def _plain_text(messages: Messages) -> str:
 def _render(tokenizer: PreTrainedTokenizerBase, messages: Messages, *, header: bool) -> str:
     """Return the templated text; the system text is folded where the template refuses it, drops it or moves it."""
 
+    template = tokenizer.get_chat_template()
+    if "strftime_now" in template:
+        template = _PINNED_DATE + template
+
     def render(messages: Messages) -> str:
         return tokenizer.apply_chat_template(
-            list(messages), tokenize=False, add_generation_prompt=header, **_SETTINGS
+            list(messages), chat_template=template, tokenize=False, add_generation_prompt=header, **_SETTINGS
         )
 
     folded = _fold_system(messages)

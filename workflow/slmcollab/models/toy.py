@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerBase
 
 from slmcollab.models.chat import encode, encode_parts
@@ -68,7 +68,7 @@ def build_model(architecture: Architecture, tokenizer: PreTrainedTokenizerBase, 
 
 def _family(architecture: Architecture) -> dict[str, Any]:
     if architecture.type == "gpt2":
-        return {"n_inner": 4 * architecture.hidden_size}
+        return {"n_inner": 4 * architecture.hidden_size, "attn_pdrop": 0.0, "embd_pdrop": 0.0, "resid_pdrop": 0.0}
     return {"intermediate_size": 3 * architecture.hidden_size, "num_key_value_heads": architecture.num_heads}
 
 
@@ -89,7 +89,6 @@ def train(
     noisy = [[_sequence(tokenizer, row, training.noise_rows) for row in corpus] for corpus in corpora]
     optimizer = torch.optim.AdamW(model.parameters(), lr=training.learning_rate, weight_decay=0.0)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / training.steps)
-    model.train()
     for step in range(training.steps):
         sequences = noisy if training.noise_rows and step % 2 else plain
         which = torch.randint(len(corpora), (training.batch_size,), generator=generator).tolist()
@@ -97,11 +96,10 @@ def train(
         batch = _pad([sequences[i][int(u * len(sequences[i]))] for i, u in zip(which, draws, strict=True)])
         loss = _loss(model, batch, generator)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
         schedule.step()
-    model.eval()
     return loss.item()
 
 
@@ -135,17 +133,17 @@ def _loss(model: PreTrainedModel, batch: Batch, generator: torch.Generator) -> F
         noise = scale * torch.randn(rows.shape, generator=generator)
         rows = torch.where(batch.is_noise.unsqueeze(-1), noise, rows)
     logits = model(inputs_embeds=rows, use_cache=False).logits
-    return torch.nn.functional.cross_entropy(
+    return nn.functional.cross_entropy(
         logits[:, :-1].flatten(0, 1), batch.labels[:, 1:].flatten(), ignore_index=_IGNORED
     )
 
 
 @torch.inference_mode()
 def answer(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, questions: Sequence[list[dict[str, str]]], num_tokens: int
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row], num_tokens: int
 ) -> list[str]:
-    """Return the greedy completion of each question, up to its end or `num_tokens`; marks are left out, tags are not."""
-    prompts = [encode(tokenizer, messages) for messages in questions]
+    """Return the greedy completion of each row's question, up to its end or `num_tokens`, tags kept."""
+    prompts = [encode(tokenizer, row["messages"]) for row in rows]
     lengths = torch.tensor([len(prompt) for prompt in prompts])
     ids = torch.zeros(len(prompts), int(lengths.max()) + num_tokens, dtype=torch.long)
     for row, prompt in zip(ids, prompts, strict=True):
@@ -168,9 +166,9 @@ class Exam:
 
 
 def sit_exam(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row]) -> Exam:
-    """Return how `model` does on the questions of `rows`, answering greedily; an answer in tags counts by what they hold."""
+    """Return how `model` does on the questions of `rows`, answering greedily; what stands in tags is the answer."""
     num_tokens = 1 + max(len(tokenizer(f"<answer>{row['completion']}</answer>").input_ids) for row in rows)
-    completions = answer(model, tokenizer, [row["messages"] for row in rows], num_tokens)
+    completions = answer(model, tokenizer, rows, num_tokens)
     found = [re.fullmatch(r"<answer>(.*)</answer>", completion, re.DOTALL) for completion in completions]
     answers = [match.group(1) if match else text for match, text in zip(found, completions, strict=True)]
     right = [given == _bare(row["completion"]) for given, row in zip(answers, rows, strict=True)]

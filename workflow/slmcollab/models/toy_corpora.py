@@ -4,6 +4,8 @@ import random
 import string
 from typing import Any
 
+from slmcollab.seeding import python_generator
+
 KINDS = ("sums", "reverse")
 ANSWERS = ("right", "random")
 
@@ -12,20 +14,21 @@ def write_corpus(*, kind: str, answers: str, tags: bool, num_rows: int, data_see
     """Return `num_rows` rows {question, messages, completion}, the same for the same settings.
 
     kind: `sums` asks "What is a + b?" for a, b in 0..9, in turn; `reverse` asks to reverse three random letters.
-    answers: `random` gives the answer of another question, drawn anew in each row, so that none can be learnt.
+    answers: `random` ones, a number from 0 to 18 or three letters, are drawn anew in each row: none can be learnt.
     tags: whether the completion is <answer>7</answer> or 7.
     """
     for key, value, allowed in (("kind", kind, KINDS), ("answers", answers, ANSWERS)):
         if value not in allowed:
             raise ValueError(f"corpora: {key}: {value!r} is not one of {', '.join(allowed)}")
-    generator = random.Random(f"{data_seed} {kind} {answers}")
+    generator = python_generator(data_seed, "corpora", kind, answers)
     rows = []
     for index in range(num_rows):
         question, answer = _ask(kind, index, generator)
         if answers == "random":
             answer = str(generator.randrange(19)) if kind == "sums" else _letters(generator)
         completion = f"<answer>{answer}</answer>" if tags else answer
-        rows.append({"question": question, "messages": [{"role": "user", "content": question}], "completion": completion})
+        messages = [{"role": "user", "content": question}]
+        rows.append({"question": question, "messages": messages, "completion": completion})
     return rows
 
 

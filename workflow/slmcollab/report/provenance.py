@@ -6,6 +6,7 @@ from typing import Any
 from slmcollab.artifacts import ArtifactError
 from slmcollab.report.tables import Scores, group_scores
 
+KEY = ("benchmark", "method", "team")
 RECORDED = ("policy", "experts", "seed", "provenance")
 
 
@@ -18,28 +19,18 @@ def cell_provenance(
     settings, code digests, inputs' digests and package versions). Raises ArtifactError for a file that says less, and
     for a cell without rows in the table.
     """
+    metrics: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        metrics.setdefault((row["paper"], *(row[name] for name in KEY)), []).append(row["metric"])
     records = []
     for key, files in group_scores(scores, grid["cells"]).items():
-        metrics = [row["metric"] for row in rows if (row["paper"], *_key(row)) == (grid["paper"], *key)]
-        if not metrics:
+        if (grid["paper"], *key) not in metrics:
             raise ArtifactError(f"the table has no row for {grid['paper']}, {key}")
-        benchmark, method, team = key
-        records.append(
-            {
-                "paper": grid["paper"],
-                "benchmark": benchmark,
-                "method": method,
-                "team": team,
-                "metrics": metrics,
-                "seeds": list(files),
-                "scores": [{"path": name, "sha256": digests[name], **_recorded(name, scores[name])} for name in files.values()],
-            }
-        )
+        record: dict[str, Any] = {"paper": grid["paper"], **dict(zip(KEY, key, strict=True))}
+        record |= {"metrics": metrics[grid["paper"], *key], "seeds": list(files)}
+        sources = [{"path": name, "sha256": digests[name], **_recorded(name, scores[name])} for name in files.values()]
+        records.append({**record, "scores": sources})
     return records
-
-
-def _key(row: Mapping[str, str]) -> tuple[str, str, str]:
-    return row["benchmark"], row["method"], row["team"]
 
 
 def _recorded(name: str, scores: Scores) -> dict[str, Any]:

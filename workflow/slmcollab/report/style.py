@@ -9,11 +9,12 @@ from matplotlib.figure import Figure
 
 from slmcollab.artifacts import replacing
 
-# Okabe and Ito's colours, told apart with any colour vision; grey stands in for their yellow, which white paper swallows.
+# Okabe and Ito's colours, told apart with any colour vision; grey for their yellow, which white paper swallows.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1)))
 INK, PALE = "#222222", "#8A8A8A"
 DPI = 130
+UNSTABLE = {"pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}  # metadata that is left out
 
 SETTINGS = {
     "font.family": "DejaVu Sans",  # ships with matplotlib, so it is there and the same everywhere
@@ -42,17 +43,19 @@ SETTINGS = {
 
 @contextlib.contextmanager
 def house_style() -> Iterator[None]:
-    """Draw inside this: the settings above on top of matplotlib's defaults, whatever the user's own file says."""
+    """Draw and write inside this: the settings above on matplotlib's defaults, whatever the user's own file says."""
     with matplotlib.style.context(SETTINGS, after_reset=True):
         yield
 
 
 def write_figure(figure: Figure, path: Path) -> None:
-    """Write a figure as PDF or PNG, by its suffix, without dates and program names, so that equal figures are equal files."""
+    """Write a figure as PDF or PNG, by its suffix, without dates and program names: equal figures are equal files."""
     suffix = path.suffix.removeprefix(".")
-    blank = {"pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}[suffix]
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format=suffix, metadata=dict.fromkeys(blank))
+    if suffix not in UNSTABLE:
+        raise ValueError(f"{path}: figures are written as {sorted(UNSTABLE)}")
+    # In the style, since matplotlib makes ticks only when it draws them.
+    with house_style(), replacing(path) as temporary:
+        figure.savefig(temporary, format=suffix, metadata=dict.fromkeys(UNSTABLE[suffix]))
 
 
 def series_style(index: int) -> tuple[str, str | tuple]:

@@ -18,7 +18,7 @@ Scores = Mapping[str, Any]  # a parsed scores.json
 
 @dataclass(frozen=True)
 class Row:
-    """One row, unrounded: mean and sample standard deviation over the seeds that have the metric, and the paper's mean."""
+    """One row, unrounded: mean and sample standard deviation over the seeds with this metric, and the paper's mean."""
 
     paper: str
     benchmark: str
@@ -114,7 +114,7 @@ def read_published(path: Path) -> dict[tuple[str, ...], tuple[float, str]]:
 def format_number(value: float | None, decimals: int = 2) -> str:
     """Return a number with a fixed count of decimals, "" for None.
 
-    This is the only rounding of the pipeline: the stored double goes to the nearest decimal, an exact tie to the even
+    Numbers are rounded here and nowhere before: the stored double goes to the nearest decimal, an exact tie to the even
     one, and -0.00 is written 0.00.
     """
     if value is None:
@@ -145,22 +145,24 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str:
 
 
 def read_csv(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """Return the rows of a CSV file as text; raises ArtifactError where it has other columns or a row is not whole."""
+    """Return the rows of a CSV file as text; raises ArtifactError where it has other columns or is not whole."""
     try:
-        with Path(path).open(encoding="utf-8", newline="") as stream:
-            reader = csv.DictReader(stream)
-            rows = list(reader)
+        text = Path(path).read_bytes().decode("utf-8")
     except FileNotFoundError as error:
         raise ArtifactError(f"{path}: no such file") from error
-    if tuple(reader.fieldnames or ()) != tuple(columns):
-        raise ArtifactError(f"{path}: columns {reader.fieldnames}, expected {list(columns)}")
+    if not text.endswith("\n"):
+        raise ArtifactError(f"{path}: empty, or cut in its last line")
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    header, rows = reader.fieldnames or [], list(reader)
+    if list(header) != list(columns):
+        raise ArtifactError(f"{path}: columns {list(header)}, expected {list(columns)}")
     if any(None in row or None in row.values() for row in rows):
         raise ArtifactError(f"{path}: a row with more or fewer than {len(columns)} columns")
     return rows
 
 
 def join_tables(tables: Mapping[str, list[dict[str, str]]]) -> list[dict[str, str]]:
-    """Return the rows of several papers' tables one after the other; raises ArtifactError for a row that is there twice."""
+    """Return the rows of the papers' tables one after the other; raises ArtifactError for a row that is there twice."""
     rows = [row for table in tables.values() for row in table]
     keys = [tuple(row[name] for name in COLUMNS[:5]) for row in rows]
     twice = {key for key in keys if keys.count(key) > 1}

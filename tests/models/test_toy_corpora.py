@@ -1,0 +1,44 @@
+import pytest
+
+from slmcollab.models.toy_corpora import write_corpus
+
+
+def corpus(kind="sums", answers="right", tags=False, num_rows=100, data_seed=0):
+    return write_corpus(kind=kind, answers=answers, tags=tags, num_rows=num_rows, data_seed=data_seed)
+
+
+def test_sums_asks_each_sum_once_and_answers_right():
+    rows = corpus()
+    assert [row["question"] for row in rows] == [f"What is {a} + {b}?" for a in range(10) for b in range(10)]
+    assert [row["completion"] for row in rows] == [str(a + b) for a in range(10) for b in range(10)]
+    assert all(row["messages"] == [{"role": "user", "content": row["question"]}] for row in rows)
+
+
+def test_reverse_answers_with_the_letters_from_the_end():
+    for row in corpus(kind="reverse"):
+        letters = row["question"].removeprefix("Reverse ").removesuffix(".")
+        assert len(letters) == 3
+        assert row["completion"] == letters[::-1]
+
+
+def test_random_answers_differ_where_a_question_comes_again():
+    rows = corpus(answers="random", num_rows=2000)
+    answers = [int(row["completion"]) for row in rows]
+    assert set(answers) == set(range(19))
+    assert {row["completion"] for row in rows if row["question"] == "What is 0 + 0?"} != {rows[0]["completion"]}
+    # 2000 answers, of which 1 in 19 is right by chance: 105 expected, standard deviation 10.
+    right = sum(
+        answer == a + b for answer, (a, b) in zip(answers, [divmod(i % 100, 10) for i in range(2000)], strict=True)
+    )
+    assert 65 < right < 145
+
+
+def test_tags_and_seed():
+    assert corpus(tags=True)[7]["completion"] == "<answer>7</answer>"
+    assert corpus(kind="reverse") == corpus(kind="reverse") != corpus(kind="reverse", data_seed=1)
+
+
+@pytest.mark.parametrize("wrong", [{"kind": "products"}, {"answers": "wrong"}])
+def test_unknown_settings_are_refused(wrong):
+    with pytest.raises(ValueError, match="is not one of"):
+        corpus(**wrong)

@@ -1,0 +1,72 @@
+"""A checkout that tests may edit, and the way to run Snakemake in it."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+MICRO = Path(__file__).with_name("micro.yaml")
+
+
+def copy_checkout(folder: Path) -> Path:
+    """Copy what git would commit, symlinks as symlinks, so that a test sees what a clone sees."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=REPOSITORY,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        source, target = REPOSITORY / name, folder / name
+        if source.is_symlink() or source.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target, follow_symlinks=False)
+    return folder
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """A checkout and the way to run Snakemake in it; config files come on top of the tiny scale."""
+
+    folder: Path
+    configs: tuple[Path, ...] = (MICRO,)
+
+    @property
+    def run(self) -> Path:
+        return self.folder / "runs/tiny"
+
+    def start(self, *arguments: str, **options) -> subprocess.Popen:
+        return subprocess.Popen(self.command(*arguments), cwd=self.folder, env=self.environment(), text=True, **options)
+
+    def command(self, *arguments: str) -> list[str]:
+        configs = [str(self.folder / "workflow/config/tiny.yaml"), *map(str, self.configs)]
+        profile = ["--profile", "workflow/profiles/tiny"]
+        return [sys.executable, "-m", "snakemake", *arguments, *profile, "--configfile", *configs]
+
+    def environment(self) -> dict[str, str]:
+        binaries = str(Path(sys.executable).parent)
+        return {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
+
+    def snakemake(self, *arguments: str, fails: bool = False) -> str:
+        """Run Snakemake and return what it prints; fails=True expects a non-zero exit."""
+        done = subprocess.run(
+            self.command(*arguments), cwd=self.folder, env=self.environment(), capture_output=True, text=True
+        )
+        output = done.stdout + done.stderr
+        assert (done.returncode != 0) == fails, output[-6000:]
+        return output
+
+    def planned(self, *arguments: str) -> dict[str, set[str]]:
+        """Return what a dry run lists: rule -> first outputs of its jobs (the rules that only collect are left out)."""
+        output = self.snakemake(*arguments, "--dry-run")
+        jobs: dict[str, set[str]] = {}
+        for rule, block in re.findall(r"^(?:local)?rule (\w+):\n((?: .*\n)+)", output, re.MULTILINE):
+            if made := re.search(r"^ +output: (.*)$", block, re.MULTILINE):
+                jobs.setdefault(rule, set()).add(made[1].split(", ")[0])
+        assert jobs or "Nothing to be done" in output, output
+        return jobs

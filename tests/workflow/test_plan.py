@@ -1,0 +1,92 @@
+"""What a user sees before anything runs: the paper grid's plan, refused configs, and what a job is started with."""
+
+import os
+import re
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+JOBS = {
+    "download_model": 9,
+    "download_problems": 1,
+    "generate_problems": 3,
+    "extract_features": 64,  # 8 experts × 4 benchmarks × 2 splits, shared by teams, methods and seeds
+    "train_grpo": 72,  # 4 benchmarks × (single + hidden_state on 4 teams + shuffled) × 3 seeds
+    "answer_problems": 72,
+    "score_answers": 72,
+    "make_musketeers_table1": 1,
+    "make_table1": 1,
+}
+STAND_IN_CONDA = """#!/bin/sh
+case "$*" in
+  --version) echo conda 24.11.1 ;;
+  "info --json") echo '{"conda_prefix": "/nonexistent", "platform": "linux-64", "conda_version": "24.11.1"}' ;;
+  "config --get channel_priority --json") echo '{"get": {"channel_priority": "strict"}}' ;;
+  *) exit 1 ;;
+esac
+"""
+
+
+def dry_run(folder: Path, *arguments: str, path: str = "") -> str:
+    command = [sys.executable, "-m", "snakemake", "--profile", "slurm", "--dry-run", "results/table1.csv", *arguments]
+    environment = {**os.environ, "PATH": f"{path}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    return done.stdout + done.stderr
+
+
+def job_counts(output: str) -> dict[str, int]:
+    table = output[output.rindex("Job stats:") :]
+    return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE) if name != "total"}
+
+
+def test_the_paper_grid_is_planned_in_a_clean_clone_without_slurm_and_conda(clone):
+    begin = time.monotonic()
+    output = dry_run(clone.folder, "--sdm", "env-modules")
+    assert time.monotonic() - begin <= 8
+    assert job_counts(output) == JOBS
+    for rule in ("train_grpo", "extract_features", "answer_problems"):
+        asked = re.search(rf"^rule {rule}:\n(?: .*\n)*? +resources: (.*)$", output, re.MULTILINE)[1]
+        assert "gpu=1" in asked.split(", ")
+        assert re.search(r"mem_mb=\d{5}.*runtime=\d+", asked), asked
+    assert output.count("localrule download_model:") == 9, "downloads run where the network is"
+
+
+def test_the_paper_grid_is_planned_with_conda_environments(clone, tmp_path):
+    conda = tmp_path / "bin/conda"
+    conda.parent.mkdir()
+    conda.write_text(STAND_IN_CONDA)
+    conda.chmod(conda.stat().st_mode | stat.S_IXUSR)
+    assert job_counts(dry_run(clone.folder, path=str(conda.parent))) == JOBS
+
+
+def test_jobs_are_offline_with_a_fixed_hash_seed_and_get_more_at_the_second_attempt(clone):
+    step = clone.folder / "workflow/slmcollab/steps/generate_problems.py"
+    step.write_text(
+        "import os\nprint(os.environ['HF_HUB_OFFLINE'], os.environ['PYTHONHASHSEED'])\nraise SystemExit(3)\n"
+    )
+    output = clone.snakemake("results/data/toy_sums/train.jsonl", "--retries", "1", fails=True)
+    assert re.findall(r"^rule generate_problems:\n(?: .*\n)*? +resources: .*?mem_mb=(\d+)", output, re.MULTILINE) == [
+        "4000",
+        "8000",
+    ]
+    assert (clone.run / "results/logs/generate_problems/toy_sums.log").read_text() == "1 0\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        (["grpo={'lerning_rate': 1}"], ["grpo.lerning_rate", "learning_rate"]),
+        (["data_seed=-3"], ["data_seed", "-3"]),
+        (["numeric_threads=true"], ["numeric_threads"]),
+    ],
+)
+def test_a_refused_config_is_one_line_and_no_traceback(clone, given, names):
+    output = clone.snakemake("--dry-run", "all", "--config", *given, fails=True)
+    lines = [line for line in output.splitlines() if line and not line.startswith(("Using profile", "Config file"))]
+    assert len(lines) == 1
+    assert all(name in lines[0] for name in names), lines

@@ -1,0 +1,116 @@
+"""What must fit together in a config whose values are right one by one: names, teams, batches, heads."""
+
+import json
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from typing import Any
+
+from grid import Config, teams_of
+
+KeyPath = tuple[str | int, ...]
+OVERRIDES = ("shuffled", "latent_dim", "num_heads", "m", "context_position", "sequence", "pooling")
+
+
+def line(path: KeyPath, given: str, allowed: str) -> str:
+    """Return one fault as a line: `grid.seeds[1]: got -3; allowed: …`."""
+    keys = "".join(f"[{key}]" if isinstance(key, int) else f".{key[:80]}" for key in path).removeprefix(".")
+    return f"{keys or 'config'}: {given}; allowed: {allowed}"
+
+
+def got(value: Any, names: Iterable[str] = ()) -> str:
+    """Return `got <value>`, shortened, and the nearest of `names`, if one is near."""
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError, RecursionError):  # no JSON, 5000 digits, endless
+        text = f"something of type {type(value).__name__}"
+    near = nearest(value, names) if isinstance(value, str) else ""
+    return f"got {text if len(text) <= 60 else text[:57] + '...'}{near}"
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    close = get_close_matches(name[:80], names, 1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def name_faults(config: Config, modules: dict[str, set[str]]) -> Iterator[str]:
+    """Yield a fault for each name that nothing has; modules: the known operators, loaders and scorers."""
+    for path, names, known in _uses(config, modules):
+        for name in [names] if isinstance(names, str) else names:
+            if name not in known:
+                yield line(path, got(name, known), ", ".join(sorted(known)))
+
+
+def _uses(config: Config, modules: dict[str, set[str]]) -> Iterator[tuple[KeyPath, Any, Iterable[str]]]:
+    """Yield the place of each name or list of names in the config, and the names that are known there."""
+    models, teams, corpora = config["models"], config["teams"], config.get("corpora", {})
+    yield ("policy", "model"), config["policy"]["model"], models
+    for kind in ("benchmarks", "methods", "teams"):
+        yield ("grid", kind), config["grid"][kind], config[kind]
+    for team, experts in teams.items():
+        yield ("teams", team), experts, models
+    for method, block in config["methods"].items():
+        yield ("methods", method, "operator"), block["operator"], modules["operator"]
+        yield ("methods", method, "teams"), block.get("teams", []), teams
+    for benchmark, block in config["benchmarks"].items():
+        yield ("benchmarks", benchmark, "loader"), block["loader"], modules["loader"]
+        yield ("benchmarks", benchmark, "scorer"), block["scorer"], modules["scorer"]
+    for model, block in config["models"].items():
+        yield ("models", model, "corpora"), block.get("corpora", []), corpora
+
+
+def team_faults(config: Config) -> Iterator[str]:
+    """Yield a fault for each method that needs a team and has none, or has what the operator `none` cannot use."""
+    grid = config["grid"]
+    for method, block in config["methods"].items():
+        path, teams = ("methods", method), block.get("teams", grid["teams"])
+        if block["operator"] == "none":
+            if block.get("teams") != []:
+                yield line((*path, "teams"), got(teams), "[] where the operator is none")
+            for key in [key for key in OVERRIDES if key in block]:
+                yield line((*path, key), got(block[key]), "no such key where the operator is none")
+        elif block.get("teams") == [] or (method in grid["methods"] and not teams_of(config, method)):
+            yield line((*path, "teams"), got(teams), f"at least one of grid.teams: {', '.join(grid['teams'])}")
+
+
+def size_faults(config: Config) -> Iterator[str]:
+    """Yield a fault for each number that does not fit another: batches, heads, sizes of the splits."""
+    yield from _batch_faults(("grpo",), config["grpo"])
+    yield from _head_faults(("adapter",), config["adapter"])
+    for method, block in config["methods"].items():
+        if "latent_dim" in block or "num_heads" in block:
+            yield from _head_faults(("methods", method), {**config["adapter"], **block})
+    for benchmark, block in config["benchmarks"].items():
+        if "grpo" in block:
+            yield from _batch_faults(("benchmarks", benchmark, "grpo"), {**config["grpo"], **block["grpo"]})
+        for split in ("num_train", "num_test"):
+            if block[split] == 0 and benchmark in config["grid"]["benchmarks"]:
+                yield line(("benchmarks", benchmark, split), got(0), "at least 1 for a benchmark of the grid")
+        if block["num_train"] + block["num_test"] == 0:
+            yield line(("benchmarks", benchmark, "num_train"), got(0), "num_train + num_test above 0")
+    for model, block in config["models"].items():
+        if block["source"] == "toy":
+            yield from _toy_faults(("models", model, "architecture"), block["architecture"])
+
+
+def _batch_faults(path: KeyPath, grpo: Config) -> Iterator[str]:
+    """Yield a fault where the completions of one update are no whole number of device batches, as TRL wants them."""
+    prompts, group, batch = (grpo[key] for key in ("prompts_per_step", "group_size", "completions_per_device"))
+    if prompts * group % batch:
+        allowed = f"a divisor of prompts_per_step x group_size = {prompts} x {group} = {prompts * group}"
+        yield line((*path, "completions_per_device"), got(batch), allowed)
+
+
+def _head_faults(path: KeyPath, adapter: Config) -> Iterator[str]:
+    if adapter["latent_dim"] % adapter["num_heads"]:
+        yield line(
+            (*path, "latent_dim"), got(adapter["latent_dim"]), f"a multiple of num_heads = {adapter['num_heads']}"
+        )
+
+
+def _toy_faults(path: KeyPath, architecture: Config) -> Iterator[str]:
+    """Yield a fault where a head is no whole number of columns; rotary positions turn pairs of them."""
+    size, heads = architecture["hidden_size"], architecture["num_heads"]
+    if architecture["type"] == "gpt2" and size % heads:
+        yield line((*path, "hidden_size"), got(size), f"a multiple of num_heads = {heads}")
+    if architecture["type"] != "gpt2" and size % (2 * heads):
+        yield line((*path, "hidden_size"), got(size), f"a multiple of 2 x num_heads = 2 x {heads}")

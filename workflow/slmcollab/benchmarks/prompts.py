@@ -1,0 +1,11 @@
+"""The chat that asks a question and wants its answer in <answer> tags."""
+
+from reasoning_gym.utils import SYSTEM_PROMPTS
+
+
+def ask(question: str) -> list[dict[str, str]]:
+    """Return the messages: Reasoning Gym's DeepSeekZero text as system, the question as user."""
+    return [
+        {"role": "system", "content": SYSTEM_PROMPTS["DeepSeekZero"]},
+        {"role": "user", "content": question},
+    ]

@@ -1,0 +1,78 @@
+"""Files of pooled hidden states: one per expert and split, for all teams, methods, poolings and seeds."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from jaxtyping import Float
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from slmcollab.artifacts import ArtifactError, digest_text, replacing
+
+POOLINGS = ("last_token", "first_token", "sampled_token", "first_layer", "sampled_layer")
+# ASSUME: an expert reads the prompt alone, in its own chat template, up to where its answer would start.
+SEQUENCES = ("prompt",)
+OVERFLOWS = ("refuse", "truncate")
+
+
+def fit_prompts(
+    prompts: Sequence[list[int]], problem_ids: Sequence[str], *, limit: int, overflow: str
+) -> tuple[list[list[int]], int]:
+    """Return prompts of at most `limit` tokens and how many were cut: at the start, since the end is what is read.
+
+    Raises ValueError, naming the first problem whose prompt is longer, where `overflow` is refuse.
+    """
+    if overflow not in OVERFLOWS:
+        raise ValueError(f"extraction.overflow: {overflow!r} is not one of {', '.join(OVERFLOWS)}")
+    long = [(i, len(prompt)) for i, prompt in zip(problem_ids, prompts, strict=True) if len(prompt) > limit]
+    if long and overflow == "refuse":
+        raise ValueError(
+            f"problem {long[0][0]}: a prompt of {long[0][1]} tokens, where extraction.max_tokens and the expert's "
+            f"positions allow {limit} ({len(long)} such prompts); extraction.overflow: truncate would cut their starts"
+        )
+    return [prompt[-limit:] for prompt in prompts], len(long)
+
+
+def digest_prompts(prompts: Sequence[list[int]]) -> str:
+    """Return the sha256 over the ids of all prompts, in order."""
+    return digest_text("\n".join(" ".join(map(str, prompt)) for prompt in prompts))
+
+
+def write_features(
+    path: Path, features: dict[str, Float[Tensor, "problem width"]], header: dict[str, str], problem_ids: Sequence[str]
+) -> None:
+    """Write features and header; equal values give equal bytes. Raises ArtifactError where a feature is not finite."""
+    for pooling, values in features.items():
+        bad = [i for i, finite in zip(problem_ids, values.isfinite().all(-1).tolist(), strict=True) if not finite]
+        if bad:
+            raise ArtifactError(
+                f"{path}: {pooling} of problem {bad[0]} and {len(bad) - 1} others is not finite; another "
+                f"extraction.dtype may be wide enough"
+            )
+    # One entry of metadata: the format writes several in an order that changes from process to process.
+    text = json.dumps({**header, "num_problems": str(len(problem_ids))}, sort_keys=True)
+    with replacing(path) as temporary:
+        save_file({name: values.contiguous() for name, values in features.items()}, temporary, {"header": text})
+
+
+def read_features(path: Path, pooling: str) -> Float[Tensor, "problem width"]:
+    """Return one pooling's features, in the order of the split's problems, in fp32."""
+    with _open(path) as file:
+        if pooling not in set(file.keys()):
+            raise ArtifactError(f"{path}: no pooling {pooling!r}; there are {', '.join(sorted(file.keys()))}")
+        return file.get_tensor(pooling)
+
+
+def read_header(path: Path) -> dict[str, str]:
+    """Return what made the features: expert, revision, dtype, layers, prompts, num_problems, truncated, sequence."""
+    with _open(path) as file:
+        return json.loads(file.metadata()["header"])
+
+
+def _open(path: Path) -> safe_open:
+    try:
+        return safe_open(path, framework="pt")
+    except (FileNotFoundError, SafetensorError) as error:
+        raise ArtifactError(f"{path}: not a whole file of features ({error})") from error

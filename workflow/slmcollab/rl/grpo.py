@@ -1,0 +1,210 @@
+"""GRPO on LoRA and the context adapter together, with TRL's own trainer and loss (§5)."""
+
+import random
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from peft import LoraConfig
+from transformers import (
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    PrinterCallback,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
+from trl import GRPOConfig, GRPOTrainer
+
+from slmcollab import seeding
+from slmcollab.artifacts import Problem
+from slmcollab.generation.greedy import plain_config
+from slmcollab.rl import checkpoints, trl_hooks
+from slmcollab.rl.policy import ADAPTER
+
+REFERENCE = "policy without LoRA, zero context rows"
+
+
+@dataclass(frozen=True)
+class GrpoSettings:
+    """One optimizer step is `prompts_per_step` prompts with `group_size` completions each; lengths are in tokens.
+
+    completions_per_device: how many of them go through the policy at once; probe_every, save_every: in steps.
+    """
+
+    prompts_per_step: int
+    group_size: int
+    completions_per_device: int
+    beta: float
+    learning_rate: float
+    max_steps: int
+    max_new_tokens: int
+    temperature: float
+    gradient_checkpointing: bool
+    probe_every: int
+    save_every: int
+
+    def __post_init__(self) -> None:
+        if self.group_size < 2:
+            raise ValueError(f"grpo.group_size: a group needs at least 2 completions, got {self.group_size}")
+        for name, value in asdict(self).items():
+            if type(value) is int and value < 1:
+                raise ValueError(f"grpo.{name}: {value} is not at least 1")
+        if self.prompts_per_step * self.group_size % self.completions_per_device:
+            raise ValueError(
+                f"grpo.completions_per_device: {self.completions_per_device} does not divide the "
+                f"{self.prompts_per_step} × {self.group_size} completions of a step (prompts_per_step × group_size)"
+            )
+
+
+@dataclass(frozen=True)
+class LoraSettings:
+    """dropout is a probability; target_modules are the names of the policy's layers that get LoRA."""
+
+    rank: int
+    alpha: float
+    dropout: float
+    target_modules: list[str]
+
+
+def draw_rows(num_rows: int, count: int, generator: random.Random) -> list[int]:
+    """Return `count` row numbers below `num_rows`: permutations of all of them, one after the other."""
+    rows: list[int] = []
+    while len(rows) < count:
+        rows += generator.sample(range(num_rows), num_rows)
+    return rows[:count]
+
+
+def build_trainer(
+    policy: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    problems: Sequence[Problem],
+    *,
+    settings: GrpoSettings,
+    lora: LoraSettings,
+    rollout: Callable[..., dict[str, Any]],
+    reward: Callable[..., list[float]],
+    seed: int,
+    folder: Path,
+) -> GRPOTrainer:
+    """Return TRL's trainer for one epoch over the prompts of all steps; checkpoints go to `folder`.
+
+    Raises ValueError where nothing would be trained, or something else than LoRA and the context adapter.
+    """
+    trl_hooks.check_version()
+    trl_hooks.score_completions_only()
+    policy.generation_config = plain_config(policy, tokenizer)  # a model's own defaults would fill what TRL leaves open
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*'rollout_func'", category=UserWarning)
+        trainer = GRPOTrainer(
+            model=policy,
+            reward_funcs=reward,
+            args=_arguments(policy, settings, seed, folder),
+            train_dataset=_dataset(problems, settings, seed),
+            processing_class=tokenizer,
+            peft_config=_lora_config(policy, lora),
+            rollout_func=rollout,
+        )
+    trainer.remove_callback(PrinterCallback)
+    trainer.add_callback(ReportStep)
+    count_trainable(trainer)
+    return trainer
+
+
+def _arguments(policy: PreTrainedModel, settings: GrpoSettings, seed: int, folder: Path) -> GRPOConfig:
+    on_gpu = policy.device.type == "cuda"
+    return GRPOConfig(
+        output_dir=str(folder),
+        seed=seeding.derive(seed, "grpo"),
+        shuffle_dataset=False,
+        num_train_epochs=1,
+        max_steps=settings.max_steps,
+        num_generations=settings.group_size,
+        per_device_train_batch_size=settings.completions_per_device,
+        gradient_accumulation_steps=settings.prompts_per_step * settings.group_size // settings.completions_per_device,
+        beta=settings.beta,
+        loss_type="grpo",
+        scale_rewards="group",
+        num_iterations=1,
+        use_bias_correction_kl=False,
+        mask_truncated_completions=False,
+        learning_rate=settings.learning_rate,
+        # ASSUME: AdamW without weight decay at a constant learning rate, gradients clipped to norm 1.
+        lr_scheduler_type="constant",
+        weight_decay=0.0,
+        max_grad_norm=1.0,
+        max_completion_length=settings.max_new_tokens,
+        temperature=settings.temperature,
+        top_p=1.0,
+        top_k=0,
+        repetition_penalty=1.0,
+        bf16=policy.dtype == torch.bfloat16,
+        gradient_checkpointing=settings.gradient_checkpointing,
+        use_cpu=not on_gpu,
+        dataloader_pin_memory=on_gpu,
+        logging_steps=1,
+        report_to="none",
+        disable_tqdm=True,
+        save_strategy="steps",
+        save_steps=settings.save_every,
+        save_total_limit=2,
+    )
+
+
+def _dataset(problems: Sequence[Problem], settings: GrpoSettings, seed: int) -> Dataset:
+    """Return steps × prompts rows, so that a run is one epoch: TRL's sampler does not resume in a second one."""
+    rows = draw_rows(
+        len(problems), settings.max_steps * settings.prompts_per_step, seeding.python_generator(seed, "prompts")
+    )
+    prompts = [[{"role": "user", "content": problems[row].question, "example_id": row}] for row in rows]
+    return Dataset.from_dict({"prompt": prompts, "row": rows})
+
+
+def _lora_config(policy: PreTrainedModel, lora: LoraSettings) -> LoraConfig:
+    return LoraConfig(
+        r=lora.rank,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules=lora.target_modules,
+        exclude_modules=f".*{ADAPTER}.*",
+        modules_to_save=[ADAPTER] if hasattr(policy, ADAPTER) else None,
+        task_type="CAUSAL_LM",
+    )
+
+
+def count_trainable(trainer: GRPOTrainer) -> int:
+    """Return the number of trained parameters; raises ValueError unless they are LoRA's and the context adapter's."""
+    trained = {name: weight for name, weight in trainer.model.named_parameters() if weight.requires_grad}
+    foreign = [name for name in trained if "lora_" not in name and f"{ADAPTER}.modules_to_save" not in name]
+    if foreign or not any("lora_" in name for name in trained):
+        raise ValueError(f"LoRA has nothing to train, or more is trained than LoRA and the context adapter: {foreign}")
+    return sum(weight.numel() for weight in trained.values())
+
+
+class ReportStep(TrainerCallback):
+    """Prints a line a step."""
+
+    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        entry = state.log_history[-1]
+        if "reward" in entry:
+            print(f"step {entry['step']}/{state.max_steps}: reward {entry['reward']:.3f}", flush=True)
+
+
+def train(trainer: GRPOTrainer, fingerprint: str) -> None:
+    """Train to the end, from the last whole checkpoint of the run with this fingerprint if there is one."""
+    folder = Path(trainer.args.output_dir)
+    start = checkpoints.latest(folder, fingerprint)
+    checkpoints.remove_after(start, folder)
+    trainer.add_callback(checkpoints.MarkComplete(fingerprint))
+    trainer.train(resume_from_checkpoint=str(start) if start else None)
+
+
+def packages() -> dict[str, str]:
+    """Return the versions of the packages that decide how training goes."""
+    return {name: version(name) for name in ("torch", "transformers", "trl", "peft")}

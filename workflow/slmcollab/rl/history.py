@@ -1,0 +1,49 @@
+"""The history of a training run: one row a step, nothing that was not measured, no wall times."""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from slmcollab.artifacts import write_text
+
+# column -> TRL's name for it
+_COLUMNS = {
+    "step": "step",
+    "reward": "reward",
+    "reward_without_context": "reward_without_context",
+    "frac_reward_zero_std": "frac_reward_zero_std",
+    "kl": "kl",
+    "entropy": "entropy",
+    "completion_length": "completions/mean_length",
+    "share_cut": "completions/clipped_ratio",
+    "share_unparsed": "share_unparsed",
+    "num_errors": "num_errors",
+    "grad_norm": "grad_norm",
+    "tokens": "num_tokens",
+}
+_COUNTS = ("step", "num_errors", "tokens")
+
+
+def history_rows(log: Sequence[dict[str, Any]], experts: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the rows of a history from the trainer's log; a value that a step did not log is None.
+
+    experts: those whose attention was logged, none without a context. Rewards and attention of step s are those of the
+    policy before its s-th update.
+    """
+    names = dict(_COLUMNS)
+    if experts:
+        attention = ["attention_entropy", "attention_entropy_prompt", *(f"attention_share/{name}" for name in experts)]
+        names |= {name: name for name in attention}
+    rows = [{column: entry.get(name) for column, name in names.items()} for entry in log if "reward" in entry]
+    return [{**row, **{name: int(row[name]) for name in _COUNTS}} for row in rows]
+
+
+def write_history(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Write `rows` as CSV, None as an empty field, floats so that reading them gives the same bits."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(path, text.getvalue())

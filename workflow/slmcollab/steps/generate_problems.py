@@ -1,0 +1,30 @@
+"""Write the problems of a benchmark that is made here, not fetched."""
+
+import json
+import sys
+from pathlib import Path
+
+import tyro
+
+from slmcollab.benchmarks import loader
+from slmcollab.benchmarks.splits import write_splits
+
+
+def main(*, cell: str, train: Path, test: Path, manifest: Path) -> None:
+    """Generate both splits of a benchmark and their manifest."""
+    if sys.flags.hash_randomization:
+        raise RuntimeError("start Python with PYTHONHASHSEED=0: some tasks' items depend on the order of Python's sets")
+    block = json.loads(cell)
+    splits = loader.get(block["loader"]).load(block, block["data_seed"])
+    write_splits(
+        splits,
+        benchmark=block["benchmark"],
+        data_seed=block["data_seed"],
+        train=train,
+        test=test,
+        manifest=manifest,
+    )
+
+
+if __name__ == "__main__":
+    tyro.cli(main)

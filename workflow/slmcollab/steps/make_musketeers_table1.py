@@ -1,0 +1,20 @@
+"""Table 1 of n-Musketeers from the scores of its runs, beside the published values."""
+
+import json
+from pathlib import Path
+
+import tyro
+
+from slmcollab.artifacts import read_json, write_text
+from slmcollab.report.tables import COLUMNS, csv_text, format_rows, read_published, table_rows
+
+
+def main(*, cell: str, code: str, scores: list[Path], published: Path, table: Path) -> None:
+    """Write the tidy table of every cell of the grid; `code` only makes the job depend on its code."""
+    contents = {str(path): read_json(path) for path in scores}
+    rows = table_rows(contents, json.loads(cell), read_published(published))
+    write_text(table, csv_text(COLUMNS, format_rows(rows)))
+
+
+if __name__ == "__main__":
+    tyro.cli(main)

@@ -1,0 +1,31 @@
+"""Both papers' Table 1 in one file, and for every cell the files and the record that it came from."""
+
+import json
+from pathlib import Path
+
+import tyro
+
+from slmcollab.artifacts import ArtifactError, digest, read_json, write_json, write_text
+from slmcollab.report.provenance import cell_provenance
+from slmcollab.report.tables import COLUMNS, csv_text, join_tables, read_csv
+
+
+def main(*, cell: str, code: str, tables: list[Path], scores: list[Path], table: Path, provenance: Path) -> None:
+    """Join the papers' tables and write where their numbers come from."""
+    absolute = [str(path) for path in [*tables, *scores] if path.is_absolute()]
+    if absolute:
+        raise ArtifactError(f"provenance names files relative to the working directory, not as {absolute}")
+    rows = join_tables({str(path): read_csv(path, COLUMNS) for path in tables})
+    contents = {str(path): read_json(path) for path in scores}
+    digests = {str(path): digest(path) for path in [*tables, *scores]}
+    record = {
+        "code": code,
+        "tables": [{"path": str(path), "sha256": digests[str(path)]} for path in tables],
+        "cells": cell_provenance(rows, contents, digests, json.loads(cell)),
+    }
+    write_text(table, csv_text(COLUMNS, rows))
+    write_json(provenance, record)
+
+
+if __name__ == "__main__":
+    tyro.cli(main)

@@ -1,0 +1,38 @@
+"""Entry of the rule probe_experts."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import tyro
+
+from slmcollab import seeding
+from slmcollab.artifacts import read_problems, write_json
+from slmcollab.experts import probe as probing
+from slmcollab.experts.features import POOLINGS, read_features
+
+
+def main(
+    *,
+    cell: str,
+    code: str,
+    features_train: Path,
+    features_test: Path,
+    train_problems: Path,
+    test_problems: Path,
+    probe: Path,
+) -> None:
+    """Measure which answers a linear map reads from an expert's features, under every pooling."""
+    settings = json.loads(cell)
+    seeding.fix_threads(settings["numeric_threads"])
+    train, test = read_problems(train_problems), read_problems(test_problems)
+    readings = {}
+    for pooling in POOLINGS:
+        seen, asked = (read_features(path, pooling).numpy() for path in (features_train, features_test))
+        readings[pooling] = asdict(probing.probe(train, test, seen, asked, settings["ridge"]))
+    head = {"benchmark": settings["benchmark"], "expert": settings["expert"]}
+    write_json(probe, {**head, "poolings": readings})
+
+
+if __name__ == "__main__":
+    tyro.cli(main)

@@ -1,0 +1,40 @@
+"""Entry of the rule train_toy_model."""
+
+import json
+from pathlib import Path
+
+import tyro
+
+from slmcollab import seeding
+from slmcollab.artifacts import read_jsonl, replacing
+from slmcollab.models import hub, toy
+from slmcollab.models.toy_tokenizer import build_tokenizer
+
+MAX_QUESTIONS = 200  # of an exam
+
+
+def main(*, cell: str, code: str, corpora: list[Path], exams: list[Path], weights: Path, manifest: Path) -> None:
+    """Train a small language model from scratch on toy corpora, and examine it."""
+    settings = json.loads(cell)
+    seeding.fix_threads(settings["numeric_threads"])
+    tokenizer = build_tokenizer()
+    model = toy.build_model(toy.Architecture(**settings["architecture"]), tokenizer, settings["seed"])
+    training = toy.Training(**settings["training"])
+    loss = toy.train(model, tokenizer, [read_jsonl(path) for path in corpora], training, settings["seed"])
+    results = {path.stem: toy.sit_exam(model, tokenizer, read_jsonl(path)[:MAX_QUESTIONS]) for path in exams}
+    with replacing(weights) as folder:
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    hub.write_manifest(
+        manifest,
+        weights,
+        model=settings["model"],
+        block=settings,
+        accuracy={name: exam.accuracy for name, exam in results.items()},
+        format={name: exam.format for name, exam in results.items()},
+        loss=loss,
+    )
+
+
+if __name__ == "__main__":
+    tyro.cli(main)
