@@ -39,6 +39,9 @@ def test_generators_repeat_for_equal_names_and_differ_for_others(draw):
 
 
 def test_threads_are_what_the_config_says():
-    code = "from slmcollab.seeding import fix_threads; import torch; fix_threads(1); print(torch.get_num_threads())"
+    code = (
+        "from slmcollab.seeding import fix_threads; import torch;"
+        " print([(fix_threads(count), torch.get_num_threads())[1] for count in (3, 2)])"
+    )
     result = subprocess.run([sys.executable, "-c", code], cwd=WORKFLOW, capture_output=True, text=True, check=True)
-    assert result.stdout == "1\n"
+    assert result.stdout == "[3, 2]\n"

@@ -8,6 +8,8 @@ from typing import Any
 from grid import Config, teams_of
 
 KeyPath = tuple[str | int, ...]
+BATCHES = {"prompts_per_step", "group_size", "completions_per_device"}
+HEADS = {"latent_dim", "num_heads"}
 OVERRIDES = ("shuffled", "latent_dim", "num_heads", "m", "context_position", "sequence", "pooling")
 
 
@@ -69,18 +71,19 @@ def team_faults(config: Config) -> Iterator[str]:
             for key in [key for key in OVERRIDES if key in block]:
                 yield line((*path, key), got(block[key]), "no such key where the operator is none")
         elif block.get("teams") == [] or (method in grid["methods"] and not teams_of(config, method)):
-            yield line((*path, "teams"), got(teams), f"at least one of grid.teams: {', '.join(grid['teams'])}")
+            known = ", ".join(grid["teams"]) or "none there"
+            yield line((*path, "teams"), got(teams), f"at least one of grid.teams: {known}")
 
 
 def size_faults(config: Config) -> Iterator[str]:
-    """Yield a fault for each number that does not fit another: batches, heads, sizes of the splits."""
+    """Yield a fault for each number that does not fit another, and for a policy of a kind that cannot be one."""
     yield from _batch_faults(("grpo",), config["grpo"])
     yield from _head_faults(("adapter",), config["adapter"])
     for method, block in config["methods"].items():
-        if "latent_dim" in block or "num_heads" in block:
+        if HEADS & block.keys():
             yield from _head_faults(("methods", method), {**config["adapter"], **block})
     for benchmark, block in config["benchmarks"].items():
-        if "grpo" in block:
+        if BATCHES & block.get("grpo", {}).keys():
             yield from _batch_faults(("benchmarks", benchmark, "grpo"), {**config["grpo"], **block["grpo"]})
         for split in ("num_train", "num_test"):
             if block[split] == 0 and benchmark in config["grid"]["benchmarks"]:
@@ -90,6 +93,8 @@ def size_faults(config: Config) -> Iterator[str]:
     for model, block in config["models"].items():
         if block["source"] == "toy":
             yield from _toy_faults(("models", model, "architecture"), block["architecture"])
+            if model == config["policy"]["model"] and block["architecture"]["type"] == "gpt2":
+                yield line(("policy", "model"), got(model), "a model with rotary positions, so not gpt2")
 
 
 def _batch_faults(path: KeyPath, grpo: Config) -> Iterator[str]:
@@ -101,10 +106,9 @@ def _batch_faults(path: KeyPath, grpo: Config) -> Iterator[str]:
 
 
 def _head_faults(path: KeyPath, adapter: Config) -> Iterator[str]:
-    if adapter["latent_dim"] % adapter["num_heads"]:
-        yield line(
-            (*path, "latent_dim"), got(adapter["latent_dim"]), f"a multiple of num_heads = {adapter['num_heads']}"
-        )
+    width, heads = adapter["latent_dim"], adapter["num_heads"]
+    if width % heads:
+        yield line((*path, "latent_dim"), got(width), f"a multiple of num_heads = {heads}")
 
 
 def _toy_faults(path: KeyPath, architecture: Config) -> Iterator[str]:

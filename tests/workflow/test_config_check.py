@@ -217,6 +217,7 @@ CASES = [
     ("methods/hidden_state/teams", [], "methods.hidden_state.teams: got []; allowed: at least one of grid.teams: toy"),
     ("methods/single/teams", ["toy"], 'methods.single.teams: got ["toy"]; allowed: [] where the operator is none'),
     ("methods/single/teams", DELETED, 'methods.single.teams: got ["toy"]; allowed: [] where the operator is none'),
+    ("policy/model", "toy_naive", 'policy.model: got "toy_naive"; allowed: a model with rotary positions, so not gpt2'),
     ("methods/single/m", 4, "methods.single.m: got 4; allowed: no such key where the operator is none"),
 ]  # fmt: skip
 
@@ -226,6 +227,34 @@ def test_a_bad_edit_is_refused_in_one_line_that_names_key_value_and_choice(path,
     _, faults = checked(edited(TINY, path, value))
     assert [fault for fault in faults if fragment in fault], faults
     assert all(len(fault.splitlines()) == 1 and "; allowed: " in fault for fault in faults)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (
+            "methods/hidden_state_m16",
+            {"operator": "hidden_state", "m": 16, "num_heads": 4, "teams": ["toy", "default"]},
+        ),
+        ("methods/end_first", {"operator": "hidden_state", "context_position": "end", "pooling": "first_token"}),
+        ("methods/hidden_state/teams", ["default", "toy"]),
+        ("methods/elsewhere", {"operator": "hidden_state", "teams": ["naive"]}),  # not chosen, so no team is missing
+        ("teams/pair", ["toy_math", "toy_generalist"]),
+        ("grid", {"benchmarks": ["toy_sums"], "methods": ["single"], "teams": [], "seeds": [0, 2**32 - 1]}),
+        ("grpo/completions_per_device", 1),
+        ("grpo/group_size", 64),
+        ("benchmarks/gsm8k/grpo", {"group_size": 16, "completions_per_device": 256}),
+        ("benchmarks/gsm8k/source", {"path": "my data/gsm8k"}),
+        ("models/gpt2", {"source": "path", "path": "/models/gpt2"}),
+        ("models/gpt2/gated", False),
+        ("extraction/overflow", "truncate"),
+        ("corpora", TINY["corpora"] | {"more": {"kind": "sums", "answers": "right", "tags": True, "num_rows": 1}}),
+        ("models/toy_naive/architecture/hidden_size", 4),
+        ("benchmarks/logic/tasks/aiw/config", {"any": [{"thing": None}]}),
+    ],
+)
+def test_what_is_meant_to_work_passes(path, value):
+    assert checked(edited(TINY, path, value))[1] == []
 
 
 def test_a_benchmark_without_any_problem_is_refused_outside_the_grid_too():
@@ -439,12 +468,12 @@ MUTATED = settings(max_examples=1000, deadline=None, derandomize=True, database=
 
 
 @MUTATED
-@given(mutations(TINY))
+@given(mutations(checked(TINY)[0]))
 def test_a_mutated_tiny_config_is_refused_or_runs(config):
     assert_refused_or_runnable(config)
 
 
 @MUTATED
-@given(mutations(PAPER))
+@given(mutations(checked(PAPER)[0]))
 def test_a_mutated_paper_config_is_refused_or_runs(config):
     assert_refused_or_runnable(config)

@@ -1,4 +1,4 @@
-"""File formats of the pipeline: every reader refuses a file that is not whole, every writer renames a whole one into place."""
+"""File formats of the pipeline: readers refuse a file that is not whole, writers rename a whole one into place."""
 
 import contextlib
 import hashlib

@@ -1,4 +1,4 @@
-"""One run seed gives many independent, named random streams, and threads are set from the config, never from the job."""
+"""One run seed gives many independent, named random streams; threads are set from the config, never from the job."""
 
 import hashlib
 import random

@@ -31,14 +31,15 @@ def load(block: dict[str, Any], data_seed: int) -> Splits:
 
     Item i depends on data_seed + i alone, so the splits share no item by construction, though small tasks repeat
     questions; `num_processes` of the block (default 1) changes nothing but the time. Ids are {benchmark}/{index}.
-    A problem's question, answer and metadata are the library's entry. Raises ValueError for a task or config that
+    A problem's question, answer and metadata are the library's entry, metadata with the task's "config" added, which
+    some scorers read. Raises ValueError for a task or config that
     the library does not take, or that cannot be scored.
     """
     benchmark, num_train, num_test = block["benchmark"], block["num_train"], block["num_test"]
     size = num_train + num_test
     check_tasks(benchmark, block["tasks"])
     entries = generate_entries(block["tasks"], data_seed, size, block.get("num_processes", 1))
-    problems = [_problem(benchmark, index, entry) for index, entry in enumerate(entries)]
+    problems = [_problem(block, index, entry) for index, entry in enumerate(entries)]
     rule = (
         f"One Reasoning Gym composite of {size} items, seed {data_seed}, tasks {', '.join(block['tasks'])}: items 0 to"
         f" {num_train - 1} are train, items {num_train} to {size - 1} test."
@@ -83,9 +84,9 @@ def _composite(tasks: dict[str, dict[str, Any]], seed: int, size: int) -> Compos
     return reasoning_gym.create_dataset("composite", seed=seed, size=size, datasets=specs)
 
 
-def _problem(benchmark: str, index: int, entry: dict[str, Any]) -> Problem:
-    answer = entry["answer"]
+def _problem(block: dict[str, Any], index: int, entry: dict[str, Any]) -> Problem:
+    benchmark, answer, task = block["benchmark"], entry["answer"], entry["metadata"]["source_dataset"]
     if not (answer is None or isinstance(answer, str)):
-        task = entry["metadata"]["source_dataset"]
         raise ValueError(f"benchmarks.{benchmark}.tasks.{task}: item {index} has an answer that is no text: {answer!r}")
-    return Problem(f"{benchmark}/{index}", entry["question"], ask(entry["question"]), answer, entry["metadata"])
+    metadata = entry["metadata"] | {"config": block["tasks"][task].get("config", {})}
+    return Problem(f"{benchmark}/{index}", entry["question"], ask(entry["question"]), answer, metadata)

@@ -58,8 +58,8 @@ def read_answers(
     classes, labels = np.unique(np.asarray(train_answers), return_inverse=True)
     one_hot = np.eye(len(classes))[labels]
     mean, scale = train_features.mean(0, dtype=np.float64), train_features.std(0, dtype=np.float64)
-    # A column that is constant but for the rounding of its batches, as first_token's are, must not be blown up.
-    scale[scale <= 1e-5 * np.abs(train_features).max()] = 1
+    # A column that is constant but for rounding, as first_token's are, becomes zero: rounding may follow the batches.
+    scale[scale <= 1e-5 * np.abs(train_features).max()] = np.inf
     x, z = (train_features - mean) / scale, (test_features - mean) / scale
     gram = x.T @ x / len(x) + ridge * np.eye(x.shape[1])
     weights = np.linalg.solve(gram, x.T @ (one_hot - one_hot.mean(0)) / len(x))

@@ -6,20 +6,21 @@ from peft import PeftConfig, PeftModel, get_peft_model, get_peft_model_state_dic
 from safetensors.torch import load_file, save_file
 from transformers import PreTrainedModel
 
-from slmcollab.artifacts import ArtifactError, read_json, write_json
+from slmcollab.artifacts import ArtifactError, read_json, replacing, write_json
 
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
 
 
 def save_adapter(policy: PeftModel, folder: Path, *, name: str) -> None:
-    """Write LoRA and operator of `policy` to a new folder, equal bytes for equal weights; name: the base policy's."""
-    folder.mkdir(parents=True)
+    """Write LoRA and operator of `policy` to `folder`, equal bytes for equal weights; name: the base policy's."""
     state = get_peft_model_state_dict(policy, save_embedding_layers=False)
-    save_file({key: value.cpu().contiguous() for key, value in state.items()}, folder / WEIGHTS)
     config = policy.peft_config["default"].to_dict()
     config = {key: sorted(value) if isinstance(value, set) else value for key, value in config.items()}
-    # PEFT notes the path that the policy was loaded from, which is another one on every machine.
-    write_json(folder / CONFIG, config | {"base_model_name_or_path": name, "inference_mode": True})
+    with replacing(folder) as temporary:
+        temporary.mkdir()
+        save_file({key: value.cpu().contiguous() for key, value in state.items()}, temporary / WEIGHTS)
+        # PEFT notes the path that the policy was loaded from, which is another one on every machine.
+        write_json(temporary / CONFIG, config | {"base_model_name_or_path": name, "inference_mode": True})
 
 
 def load_adapter(policy: PreTrainedModel, folder: Path) -> PeftModel:

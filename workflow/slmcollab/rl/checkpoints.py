@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,16 @@ MARKER = "complete.json"
 REQUIRED = ("adapter_model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json")
 
 
-def fingerprint(record: dict[str, Any]) -> str:
-    """Return the sha256 of everything that decides how a run goes: its cell, code, seed and inputs' digests."""
-    return artifacts.digest_text(json.dumps(record, sort_keys=True, allow_nan=False))
+def describe_run(cell: dict[str, Any], code: str, seed: int, files: dict[str, Path]) -> dict[str, Any]:
+    """Return everything that decides how a run goes: its cell, code, seed, the inputs' sha256 and package versions."""
+    inputs = {label: artifacts.digest(path) for label, path in files.items()}
+    packages = {name: version(name) for name in ("torch", "transformers", "trl", "peft")}
+    return {"cell": cell, "code": code, "seed": seed, "inputs": inputs, "packages": packages}
+
+
+def fingerprint(run: dict[str, Any]) -> str:
+    """Return the sha256 of a run's description."""
+    return artifacts.digest_text(json.dumps(run, sort_keys=True, allow_nan=False))
 
 
 def latest(folder: Path, fingerprint: str) -> Path | None:
@@ -52,7 +60,7 @@ def _is_whole(checkpoint: Path, fingerprint: str) -> bool:
 
 
 def remove_after(start: Path | None, folder: Path) -> None:
-    """Remove the checkpoints in `folder` that are later than `start`, all if it is None: what is left of broken ones."""
+    """Remove the checkpoints in `folder` that are later than `start`, all without one: those that are not whole."""
     for path in Path(folder).glob("checkpoint-*"):
         if start is None or _step(path) > _step(start):
             shutil.rmtree(path)
@@ -73,9 +81,10 @@ class MarkComplete(TrainerCallback):
 
 @contextlib.contextmanager
 def one_writer(folder: Path, job_id: str) -> Iterator[None]:
-    """Keep every other process from training into `folder`; job_id: the cluster's id of this job, empty outside one.
+    """Keep other processes from training into `folder`, which is removed once the block is done.
 
-    Raises RuntimeError naming the holder where there is one. The kernel releases the lock of a process that is killed.
+    job_id: the cluster's id of this job, which is told to those kept out. Raises RuntimeError naming the holder where
+    there is one. The kernel releases the lock of a process that is killed.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -88,3 +97,4 @@ def one_writer(folder: Path, job_id: str) -> Iterator[None]:
     with lock:
         artifacts.write_json(holder, {"host": platform.node(), "pid": os.getpid(), "job": job_id})
         yield
+        shutil.rmtree(folder)

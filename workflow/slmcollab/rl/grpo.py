@@ -2,33 +2,25 @@
 
 import random
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
 from datasets import Dataset
 from peft import LoraConfig
-from transformers import (
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-    PrinterCallback,
-    TrainerCallback,
-    TrainerControl,
-    TrainerState,
-    TrainingArguments,
-)
+from transformers import PreTrainedModel, PrinterCallback, TrainerCallback, TrainerControl, TrainerState
+from transformers import TrainingArguments as Arguments
 from trl import GRPOConfig, GRPOTrainer
 
 from slmcollab import seeding
 from slmcollab.artifacts import Problem
 from slmcollab.generation.greedy import plain_config
 from slmcollab.rl import checkpoints, trl_hooks
-from slmcollab.rl.policy import ADAPTER
-
-REFERENCE = "policy without LoRA, zero context rows"
+from slmcollab.rl.policy import ADAPTER, ConditionedPolicy
+from slmcollab.rl.rollout import Reward, Rollout
+from slmcollab.scoring.grader import Grader
 
 
 @dataclass(frozen=True)
@@ -82,14 +74,12 @@ def draw_rows(num_rows: int, count: int, generator: random.Random) -> list[int]:
 
 
 def build_trainer(
-    policy: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
+    loaded: ConditionedPolicy,
     problems: Sequence[Problem],
-    *,
+    grader: Grader,
     settings: GrpoSettings,
     lora: LoraSettings,
-    rollout: Callable[..., dict[str, Any]],
-    reward: Callable[..., list[float]],
+    *,
     seed: int,
     folder: Path,
 ) -> GRPOTrainer:
@@ -99,17 +89,18 @@ def build_trainer(
     """
     trl_hooks.check_version()
     trl_hooks.score_completions_only()
-    policy.generation_config = plain_config(policy, tokenizer)  # a model's own defaults would fill what TRL leaves open
+    policy = loaded.model
+    policy.generation_config = plain_config(policy, loaded.tokenizer)  # its own would fill what TRL leaves open
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*'rollout_func'", category=UserWarning)
         trainer = GRPOTrainer(
             model=policy,
-            reward_funcs=reward,
+            reward_funcs=Reward(grader, problems, loaded.context, loaded.experts),
             args=_arguments(policy, settings, seed, folder),
             train_dataset=_dataset(problems, settings, seed),
-            processing_class=tokenizer,
+            processing_class=loaded.tokenizer,
             peft_config=_lora_config(policy, lora),
-            rollout_func=rollout,
+            rollout_func=Rollout(loaded.prompts, loaded.plain_prompts, settings.probe_every),
         )
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(ReportStep)
@@ -190,21 +181,21 @@ def count_trainable(trainer: GRPOTrainer) -> int:
 class ReportStep(TrainerCallback):
     """Prints a line a step."""
 
-    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_log(self, args: Arguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         entry = state.log_history[-1]
         if "reward" in entry:
             print(f"step {entry['step']}/{state.max_steps}: reward {entry['reward']:.3f}", flush=True)
 
 
-def train(trainer: GRPOTrainer, fingerprint: str) -> None:
-    """Train to the end, from the last whole checkpoint of the run with this fingerprint if there is one."""
+def train(trainer: GRPOTrainer) -> None:
+    """Train to the end, from the last whole checkpoint if there is one; the folder's name is the run's fingerprint."""
     folder = Path(trainer.args.output_dir)
-    start = checkpoints.latest(folder, fingerprint)
+    start = checkpoints.latest(folder, folder.name)
     checkpoints.remove_after(start, folder)
-    trainer.add_callback(checkpoints.MarkComplete(fingerprint))
+    trainer.add_callback(checkpoints.MarkComplete(folder.name))
     trainer.train(resume_from_checkpoint=str(start) if start else None)
 
 
-def packages() -> dict[str, str]:
-    """Return the versions of the packages that decide how training goes."""
-    return {name: version(name) for name in ("torch", "transformers", "trl", "peft")}
+def describe(trainer: GRPOTrainer) -> dict[str, Any]:
+    """Return what a run's record says of its training: what the KL is measured against, and how much is trained."""
+    return {"reference": "policy without LoRA, zero context rows", "num_trainable": count_trainable(trainer)}

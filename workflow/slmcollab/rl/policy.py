@@ -123,6 +123,7 @@ class PolicySettings:
     """What a policy is made of; adapter and pooling are None without a team. shuffled: features of another problem."""
 
     dtype: str
+    experts: list[str]
     operator: str
     adapter: AdapterSettings | None
     pooling: str | None
@@ -132,7 +133,14 @@ class PolicySettings:
     def from_cell(cls, cell: dict[str, Any]) -> Self:
         features = cell.get("features", {})
         adapter = AdapterSettings(**cell["adapter"]) if "adapter" in cell else None
-        return cls(cell["dtype"], cell["operator"], adapter, features.get("pooling"), features.get("shuffled", False))
+        return cls(
+            dtype=cell["dtype"],
+            experts=cell["experts"],
+            operator=cell["operator"],
+            adapter=adapter,
+            pooling=features.get("pooling"),
+            shuffled=features.get("shuffled", False),
+        )
 
 
 @dataclass(frozen=True)
@@ -141,6 +149,7 @@ class ConditionedPolicy:
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
+    experts: list[str]
     context: Context | None
     prompts: list[list[int]]
     plain_prompts: list[list[int]] | None
@@ -163,6 +172,6 @@ def load_policy(
     context = attach_operator(model, settings.operator, settings.adapter, rows, seed)
     plain = prompt_ids(tokenizer, problems, None, None)
     if context is None:
-        return ConditionedPolicy(model, tokenizer, None, plain, None)
+        return ConditionedPolicy(model, tokenizer, settings.experts, None, plain, None)
     prompts = prompt_ids(tokenizer, problems, settings.adapter.context_position, context)
-    return ConditionedPolicy(model, tokenizer, context, prompts, plain)
+    return ConditionedPolicy(model, tokenizer, settings.experts, context, prompts, plain)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from multiprocessing import Pipe
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from slmcollab.artifacts import Problem
 from slmcollab.scoring import loader, worker
@@ -27,14 +27,14 @@ class Grader:
     handling and runs in this process, without a limit.
     """
 
-    def __init__(self, scorer: str, time_limit_s: float) -> None:
+    def __init__(self, scorer: str, time_limit_s: float | int) -> None:
         self._module = loader.get(scorer)
         self._isolated = getattr(self._module, "ISOLATED", False)
         self._scorer = scorer
         self._time_limit_s = time_limit_s
         self._child: _Child | None = None
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Grader":
         if self._isolated:
             self._child = _Child(self._scorer)
         return self
@@ -93,7 +93,7 @@ class _Child:
             self.kill()
             raise RuntimeError(f"the process of scorer {scorer!r} ended before it was ready") from error
 
-    def ask(self, request: dict[str, Any], time_limit_s: float) -> dict[str, Any]:
+    def ask(self, request: dict[str, Any], time_limit_s: float | int) -> dict[str, Any]:
         """Return the reply; raises TimeoutError when it is late, EOFError or OSError when the process has ended."""
         self._connection.send_bytes(json.dumps(request).encode())
         if not self._connection.poll(time_limit_s):

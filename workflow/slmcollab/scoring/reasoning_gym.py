@@ -1,5 +1,6 @@
 """Reasoning Gym's own scorers, with their partial credit."""
 
+import json
 import re
 from functools import cache
 
@@ -31,7 +32,7 @@ EVALUATED = {
 def score(completion: str, problem: Problem) -> Score:
     """Return the raw score of the task's own scorer; correct where it is exactly 1.
 
-    problem.metadata["source_dataset"] names the task. No extractable answer scores 0 and never reaches the scorer,
+    problem.metadata holds the entry's metadata, which names the task, and the task's config. No extractable answer scores 0 and never reaches the scorer,
     whose floor would be more. gsm_symbolic is scored by numeric equality: the library's scorer drops signs and
     commas. Raises ValueError where a scorer cannot be used safely.
     """
@@ -42,7 +43,8 @@ def score(completion: str, problem: Problem) -> Score:
     if extracted is None or not _may_be_evaluated(extracted, problem):
         return Score(0.0, False, extracted)
     entry = {"question": problem.question, "answer": problem.answer, "metadata": problem.metadata}
-    value = float(_dataset(task).score_answer(extracted, entry))
+    data_set = _data_set(task, json.dumps(problem.metadata.get("config", {}), sort_keys=True))
+    value = float(data_set.score_answer(extracted, entry))
     return Score(value, value == 1.0, extracted)
 
 
@@ -56,6 +58,6 @@ def _may_be_evaluated(answer: str, problem: Problem) -> bool:
 
 
 @cache
-def _dataset(task: str) -> ProceduralDataset:
-    """Return a data set of the task, for its scorer alone, which reads everything else from the entry."""
-    return create_dataset(task, seed=0, size=1)
+def _data_set(task: str, config: str) -> ProceduralDataset:
+    """Return a data set of the task for its scorer alone, which reads the entry and at times the config (JSON)."""
+    return create_dataset(task, seed=0, size=1, **json.loads(config))

@@ -105,9 +105,9 @@ def _read_step(row: dict[str, str], path: Path) -> dict[str, float]:
     return values
 
 
-def _mean(values: Sequence[float]) -> float | None:
+def _mean(values: Sequence[float | int]) -> float | None:
     return fmean(values) if values else None
 
 
-def _percent(values: Sequence[float]) -> float | None:
+def _percent(values: Sequence[float | int]) -> float | None:
     return 100 * fmean(values) if values else None

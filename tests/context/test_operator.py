@@ -1,0 +1,55 @@
+"""Finding an operator, and its settings."""
+
+import pytest
+import torch
+from slmcollab.context import hidden_state, none, operator
+from slmcollab.context.operator import AdapterSettings
+
+
+def settings(**changes):
+    return AdapterSettings(**({"latent_dim": 16, "num_heads": 4, "m": 3, "context_position": "end"} | changes))
+
+
+def test_operator_is_the_module_of_its_name():
+    assert operator.get("hidden_state") is hidden_state
+    assert operator.get("none") is none
+
+
+@pytest.mark.parametrize("name", ["hiden_state", "operator", "os"])
+def test_unknown_operator_is_refused_with_the_names_there_are(name):
+    with pytest.raises(ValueError, match=f"'{name}' is not one of .*hidden_state.*none"):
+        operator.get(name)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"context_position": "start"}, "context_position: 'start' is not one of before_header, end"),
+        ({"latent_dim": 18}, "latent_dim a multiple of num_heads"),
+        ({"m": 0}, "m=0"),
+    ],
+)
+def test_settings_that_no_operator_can_have_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        settings(**changes)
+
+
+def test_operator_none_has_no_module_and_reads_no_team():
+    build = {"policy_width": 8, "embedding_rms": 1.0, "seed": 0}
+    assert none.build(None, expert_widths=[], **build) is None
+    with pytest.raises(ValueError, match="reads no experts, but 2 are given"):
+        none.build(settings(), expert_widths=[4, 4], **build)
+
+
+def test_weights_depend_on_the_seed_alone_and_leave_the_global_stream_alone():
+    def weights(seed):
+        adapter = hidden_state.build(settings(), expert_widths=[5, 7], policy_width=6, embedding_rms=0.1, seed=seed)
+        return torch.cat([weight.detach().flatten() for weight in adapter.parameters()])
+
+    torch.manual_seed(1)
+    first, after = weights(3), torch.rand(1)
+    torch.manual_seed(1)
+    assert torch.equal(after, torch.rand(1))
+    torch.manual_seed(2)
+    assert torch.equal(first, weights(3))
+    assert not torch.equal(first, weights(4))

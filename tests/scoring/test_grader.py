@@ -1,0 +1,146 @@
+"""A batch is scored to its end, whatever its completions do to the scorer."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from slmcollab.artifacts import Problem
+from slmcollab.scoring import grader as module
+from slmcollab.scoring import loader
+from slmcollab.scoring.grader import Grader
+from slmcollab.scoring.score import Score
+
+WORKFLOW = Path(module.__file__).parents[2]
+GCD = Problem("a/0", "", [], "12", {"source_dataset": "gcd"})
+COUNTDOWN = Problem("a/1", "", [], "9*9", {"source_dataset": "countdown", "numbers": [9, 9], "target": 81})
+LOGIC = Problem(
+    "a/2", "", [], None, {"source_dataset": "propositional_logic", "premises": ["(P ∧ Q)"], "variables": ["P", "Q"]}
+)
+MANY_ATOMS = " ∨ ".join(f"x{index}" for index in range(40))  # the scorer writes down 2**40 truth assignments
+# starts a grader, says which process its scorer is, and waits
+HOLDER = """
+import sys, time
+from slmcollab.scoring.grader import Grader
+with Grader("reasoning_gym", 5.0) as grader:
+    print(grader._child._process.pid, flush=True)
+    time.sleep(60)
+"""
+
+
+def tagged(answer):
+    return f"<answer>{answer}</answer>"
+
+
+@pytest.fixture(scope="module")
+def grader():
+    with Grader("reasoning_gym", 2.0) as grader:
+        yield grader
+
+
+def test_scores_come_back_in_order_and_as_the_scorer_gives_them(grader):
+    scores = grader.grade([tagged("12"), "12", tagged("12 or 6"), tagged("(P ∨ Q)")], [GCD, GCD, GCD, LOGIC])
+    # gold within a longer answer: its share of the characters, 2 of 7
+    assert scores == [
+        Score(1.0, True, "12"),
+        Score(0.0, False, None),
+        Score(2 / 7, False, "12 or 6"),
+        Score(1.0, True, "(P ∨ Q)"),
+    ]
+
+
+@pytest.mark.parametrize(("answer", "problem"), [("9**9**9**9", COUNTDOWN), (MANY_ATOMS, LOGIC)])
+def test_a_hang_ends_on_time_and_the_rest_is_scored(grader, answer, problem):
+    start = time.monotonic()
+    scores = grader.grade([tagged("12"), tagged(answer), tagged("12"), tagged("9*9")], [GCD, problem, GCD, COUNTDOWN])
+    assert scores[1] == Score(0.0, False, answer, "timed_out")
+    assert [score.correct for score in scores] == [True, False, True, True]
+    assert time.monotonic() - start < 30
+
+
+def test_an_exception_is_reported_and_the_rest_is_scored(grader):
+    torn = Problem("a/3", "", [], "a, b", {"source_dataset": "word_sorting"})
+    unknown = Problem("a/4", "", [], "1", {"source_dataset": "no_such_task"})
+    scores = grader.grade([tagged("a, b"), tagged("1"), tagged("12")], [torn, unknown, GCD])
+    assert scores == [
+        Score(0.0, False, "a, b", "raised: KeyError: 'sorted_words'"),
+        Score(0.0, False, "1", "raised: ValueError: Dataset 'no_such_task' not registered"),
+        Score(1.0, True, "12"),
+    ]
+
+
+def test_a_scorer_process_that_dies_costs_one_item(grader):
+    grader.grade([tagged("12")], [GCD])
+    os.kill(grader._child._process.pid, signal.SIGKILL)
+    scores = grader.grade([tagged("12"), tagged("12")], [GCD, GCD])
+    assert scores == [Score(0.0, False, "12", "raised: the scorer's process ended"), Score(1.0, True, "12")]
+
+
+def test_the_process_is_one_for_all_items_and_holds_no_torch(grader):
+    import torch  # the parent has it, as a training has
+
+    assert torch is not None
+    grader.grade([tagged("12")], [GCD])
+    pid = grader._child._process.pid
+    grader.grade([tagged("12")] * 20, [GCD] * 20)
+    assert grader._child._process.pid == pid
+    assert "torch" not in Path(f"/proc/{pid}/maps").read_text()
+
+
+def test_no_process_is_left_when_the_work_is_done():
+    with Grader("reasoning_gym", 2.0) as grader:
+        process = grader._child._process
+        assert process.poll() is None
+    assert process.poll() is not None
+
+
+def test_no_process_is_left_when_the_parent_is_killed(tmp_path):
+    with (tmp_path / "stderr").open("w") as stderr:
+        command = [sys.executable, "-c", HOLDER]
+        parent = subprocess.Popen(command, cwd=WORKFLOW, stdout=subprocess.PIPE, stderr=stderr, text=True)
+    pid = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{pid}").exists() and "State:\tZ" not in Path(f"/proc/{pid}/status").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert "Traceback" not in (tmp_path / "stderr").read_text()
+
+
+def test_the_process_may_not_take_all_memory():
+    code = "from slmcollab.scoring import worker; worker._limit_memory(); bytearray(worker.MEMORY_BYTES + 2**28)"
+    result = subprocess.run([sys.executable, "-c", code], cwd=WORKFLOW, capture_output=True, text=True)
+    assert result.stderr.strip().endswith("MemoryError")
+
+
+@pytest.mark.parametrize("scorer", ["exact", "number"])
+def test_plain_scorers_need_no_process(scorer):
+    with Grader(scorer, 1.0) as grader:
+        assert grader._child is None
+        scores = grader.grade([tagged("12"), tagged("13")], [GCD, GCD])
+    assert [score.correct for score in scores] == [True, False]
+
+
+def test_an_exception_of_a_plain_scorer_is_reported_too():
+    bad = Problem("a/5", "", [], "twelve", {})
+    with Grader("number", 1.0) as grader:
+        scores = grader.grade([tagged("12"), tagged("12")], [bad, GCD])
+    assert scores[0] == Score(0.0, False, "12", "raised: ValueError: a/5: the gold answer 'twelve' is no number")
+    assert scores[1].correct
+
+
+def test_lists_of_different_length_are_refused():
+    with Grader("exact", 1.0) as grader, pytest.raises(ValueError, match="shorter"):
+        grader.grade(["", ""], [GCD])
+
+
+@pytest.mark.parametrize("name", ["exakt", "grader", "a.b"])
+def test_unknown_scorer_is_refused(name):
+    with pytest.raises(ValueError, match=f"scorer: '{name}'"):
+        loader.get(name)

@@ -1,0 +1,156 @@
+import json
+
+import pytest
+import torch
+
+from slmcollab.artifacts import Problem, digest, read_json, read_jsonl, write_problems
+from slmcollab.experts.features import POOLINGS, read_features, read_header
+from slmcollab.experts.pooling import draw
+from slmcollab.models import chat, hub
+from slmcollab.report.probe_table import probe_rows
+from slmcollab.steps import download_model, extract_features, probe_experts, train_toy_model, write_toy_corpus
+
+QUESTIONS = [f"What is {a} + {b}?" for a in range(10) for b in range(10)]
+
+
+def train(folder, *, steps, architecture, seed=11):
+    corpora = {"sums": 100, "reverse": 20}
+    for kind, num_rows in corpora.items():
+        cell = {"kind": kind, "answers": "right", "tags": False, "num_rows": num_rows, "data_seed": 42}
+        write_toy_corpus.main(cell=json.dumps(cell), corpus=folder / f"{kind}.jsonl")
+    cell = {
+        "model": "small",
+        "source": "toy",
+        "corpora": ["sums"],
+        "seed": seed,
+        "architecture": architecture,
+        "training": {"steps": steps, "batch_size": 64, "learning_rate": 3.0e-3, "noise_rows": 0},
+        "numeric_threads": 1,
+    }
+    exams = [folder / f"{kind}.jsonl" for kind in corpora]
+    paths = {"weights": folder / "model/weights", "manifest": folder / "model/manifest.json"}
+    train_toy_model.main(cell=json.dumps(cell), code="c0de", corpora=exams[:1], exams=exams, **paths)
+    return paths["manifest"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    train(folder, steps=2, architecture={"type": "gpt2", "hidden_size": 16, "num_layers": 3, "num_heads": 2})
+    write(folder / "train.jsonl", range(0, 100, 2))
+    write(folder / "test.jsonl", range(100))
+    return folder
+
+
+def write(path, indices):
+    rows = [(f"sums/{i}", QUESTIONS[i], str(sum(divmod(i, 10)))) for i in indices]
+    messages = [[{"role": "user", "content": question}] for _, question, _ in rows]
+    write_problems(path, [Problem(i, q, m, a) for (i, q, a), m in zip(rows, messages, strict=True)])
+
+
+def extract(manifest, problems, features, *, sequence="prompt", **changed):
+    extraction = {"dtype": "float32", "batch_tokens": 256, "max_tokens": 64, "overflow": "refuse"} | changed
+    cell = {"extraction": extraction, "expert": "small", "numeric_threads": 1, "sequence": sequence}
+    extract_features.main(cell=json.dumps(cell), code="c0de", expert=manifest, problems=problems, features=features)
+    return features
+
+
+def test_corpus_and_toy_model(folder):
+    assert len(read_jsonl(folder / "sums.jsonl")) == 100
+    manifest = read_json(folder / "model/manifest.json")
+    assert (manifest["model"], manifest["architecture"]) == ("small", "GPT2LMHeadModel")
+    assert set(manifest["accuracy"]) == set(manifest["format"]) == {"sums", "reverse"}
+    again = train(
+        folder.with_name("again"),
+        steps=2,
+        architecture={"type": "gpt2", "hidden_size": 16, "num_layers": 3, "num_heads": 2},
+    )
+    assert digest(again.parent) == digest(folder / "model")
+
+
+def test_features_of_a_split(folder):
+    path = extract(folder / "model/manifest.json", folder / "test.jsonl", folder / "out/prompt.safetensors")
+    tokenizer = hub.load_tokenizer(folder / "model/weights")
+    model = hub.load_model(folder / "model/weights", dtype="float32")
+    prompt = chat.encode(tokenizer, [{"role": "user", "content": QUESTIONS[42]}])
+    states = model(torch.tensor([prompt]).to(model.device), output_hidden_states=True).hidden_states
+    draws = draw(["sums/42"], [len(prompt)], 3)
+    expected = [states[3][0, -1], states[3][0, 0], states[3][0, draws.tokens[0]], states[1][0, -1]]
+    for pooling, row in zip(POOLINGS, [*expected, states[draws.layers[0]][0, -1]], strict=True):
+        features = read_features(path, pooling)
+        assert features.shape == (100, 16)
+        assert torch.allclose(features[42], row.cpu(), atol=1e-5 * features.abs().max().item()), pooling
+    header = read_header(path)
+    assert header["layer/last_token"] == "3, after the final norm"
+    assert header | {"expert": "small", "num_problems": "100", "truncated": "0", "dtype": "float32"} == header
+
+
+@pytest.mark.parametrize(("side", "pad"), [("left", "<pad>"), ("right", "<eos>"), ("left", "<eos>")])
+def test_features_do_not_depend_on_how_the_tokenizer_pads(folder, tmp_path, side, pad):
+    plain = extract(folder / "model/manifest.json", folder / "train.jsonl", tmp_path / "plain.safetensors")
+    hub.copy(folder / "model/weights", tmp_path / "weights")
+    tokenizer = hub.load_tokenizer(tmp_path / "weights")
+    tokenizer.padding_side, tokenizer.pad_token = side, pad
+    tokenizer.save_pretrained(tmp_path / "weights")
+    manifest = tmp_path / "manifest.json"
+    hub.write_manifest(manifest, tmp_path / "weights", model="small", block={"source": "toy"})
+    assert digest(extract(manifest, folder / "train.jsonl", tmp_path / "other.safetensors")) == digest(plain)
+
+
+def test_long_prompts(folder, tmp_path):
+    # "<u>What is 0 + 0?<a>": 16 characters and two marks.
+    files = (folder / "model/manifest.json", folder / "train.jsonl", tmp_path / "prompt.safetensors")
+    with pytest.raises(ValueError, match=r"problem sums/0: a prompt of 18 tokens, .* allow 17 \(50 such prompts\)"):
+        extract(*files, max_tokens=17)
+    extract(*files, max_tokens=17, overflow="truncate")
+    assert read_header(files[2])["truncated"] == "50"
+
+
+def test_answers_are_not_read_yet(folder, tmp_path):
+    files = (folder / "model/manifest.json", folder / "train.jsonl", tmp_path / "completion.safetensors")
+    with pytest.raises(ValueError, match=r"features\.sequence: 'completion' is not one of prompt"):
+        extract(*files, sequence="completion")
+
+
+def probe(manifest, folder):
+    features = [
+        extract(manifest, folder / f"{split}.jsonl", folder / f"{split}.safetensors") for split in ("train", "test")
+    ]
+    probe_experts.main(
+        cell=json.dumps({"benchmark": "toy_sums", "expert": "small", "numeric_threads": 1, "ridge": 0.01}),
+        code="c0de",
+        features_train=features[0],
+        features_test=features[1],
+        train_problems=folder / "train.jsonl",
+        test_problems=folder / "test.jsonl",
+        probe=folder / "probe.json",
+    )
+    return read_json(folder / "probe.json")
+
+
+def test_probe_file_is_what_the_table_reads(folder):
+    found = probe(folder / "model/manifest.json", folder)
+    assert list(found["poolings"]) == sorted(POOLINGS)
+    assert found["poolings"]["first_token"]["n_test"] == 50
+    assert len(probe_rows({"probe.json": found}, ["toy_sums"])) == 5
+
+
+@pytest.mark.slow
+def test_the_answer_can_be_read_from_an_expert_that_knows_it(tmp_path):
+    architecture = {"type": "llama", "hidden_size": 64, "num_layers": 2, "num_heads": 4}
+    manifest = train(tmp_path, steps=400, architecture=architecture)
+    assert read_json(manifest)["accuracy"] == {"sums": 1.0, "reverse": 0.0}
+    write(tmp_path / "train.jsonl", [i for i in range(100) if i % 4])
+    write(tmp_path / "test.jsonl", range(100))
+    readings = probe(manifest, tmp_path)["poolings"]
+    assert readings["last_token"]["accuracy"] >= 0.9
+    assert readings["first_token"]["accuracy"] <= 0.2
+
+
+def test_local_model_is_copied(folder, tmp_path):
+    paths = {"weights": tmp_path / "model/weights", "manifest": tmp_path / "model/manifest.json"}
+    block = {"model": "mine", "numeric_threads": 1, "source": "path", "path": str(folder / "model/weights")}
+    download_model.main(cell=json.dumps(block), **paths)
+    assert digest(paths["weights"]) == digest(folder / "model/weights")
+    assert read_json(paths["manifest"])["id"] == str(folder / "model/weights")
+    assert hub.weights(paths["manifest"]) == paths["weights"]
