@@ -6,7 +6,7 @@ from slmcollab.experts import probe
 
 
 def problem(question, answer):
-    return Problem(id=question, question=question, messages=[], answer=answer)
+    return Problem(id="any", question=question, messages=[], answer=answer)
 
 
 def test_linear_map_by_hand():

@@ -59,6 +59,7 @@ def prompt(template, messages, **settings):
         (PLAIN, [SYSTEM, USER], "[system]Be brief.\n[user]1 + 1?\n[assistant]\n"),
         (NO_SYSTEM, [SYSTEM, USER], "[user]Be brief.\n\n1 + 1?\n[assistant]\n"),
         (NO_SYSTEM, [USER], "[user]1 + 1?\n[assistant]\n"),
+        (DROPS_SYSTEM, [{**SYSTEM, "content": "!"}, USER], "[user]!\n\n1 + 1?\n[assistant]\n"),
         (DROPS_SYSTEM, [SYSTEM, USER], "[user]Be brief.\n\n1 + 1?\n[assistant]\n"),
         (
             MOVES_SYSTEM,
@@ -67,6 +68,7 @@ def prompt(template, messages, **settings):
         ),
         (TRIMS, [{**SYSTEM, "content": " Be brief.\n"}, USER], "[system]Be brief.\n[user]1 + 1?\n[assistant]\n"),
         (DATE_STRING + PLAIN, [USER], "26 Jul 2024\n[user]1 + 1?\n[assistant]\n"),
+        ("{{ date_string }}\n" + PLAIN, [USER], "26 Jul 2024\n[user]1 + 1?\n[assistant]\n"),
         (TODAY + PLAIN, [USER], "2024-07-26\n[user]1 + 1?\n[assistant]\n"),
         (THINKS, [USER], "[user]1 + 1?\n[assistant]\n<think>\n\n</think>\n\n"),
         (None, [USER], "1 + 1?\n"),

@@ -105,10 +105,11 @@ def test_a_right_list_keeps_its_partial_credit():
 
 
 def test_a_scorer_that_reads_its_config_gets_the_one_of_the_task():
-    tasks = {"puzzle24": {"weight": 1, "config": {"min_value": 1, "max_value": 30}}}
+    tasks = {"puzzle24": {"weight": 1, "config": {"min_value": 1, "max_value": 6}}}
     problem = family.load({"benchmark": "a", "num_train": 1, "num_test": 1, "tasks": tasks}, 42).train[0]
-    assert score(tagged("(20 + 4) * 1 * 1"), problem).correct  # the default config allows numbers up to 10
-    assert not score(tagged("(20 + 4) * 1 * 1"), make("puzzle24")).correct
+    assert score(tagged("6 * 4 * 1 * 1"), problem).correct
+    assert not score(tagged("8 * 3 * 1 * 1"), problem).correct  # the default config allows numbers up to 10
+    assert score(tagged("8 * 3 * 1 * 1"), make("puzzle24")).correct
 
 
 def test_a_scorer_that_cannot_be_made_safe_is_refused():

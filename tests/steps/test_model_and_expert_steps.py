@@ -10,6 +10,7 @@ from slmcollab.models import chat, hub
 from slmcollab.report.probe_table import probe_rows
 from slmcollab.steps import download_model, extract_features, probe_experts, train_toy_model, write_toy_corpus
 
+SMALL = {"type": "gpt2", "hidden_size": 16, "num_layers": 3, "num_heads": 2}
 QUESTIONS = [f"What is {a} + {b}?" for a in range(10) for b in range(10)]
 
 
@@ -36,7 +37,7 @@ def train(folder, *, steps, architecture, seed=11):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
-    train(folder, steps=2, architecture={"type": "gpt2", "hidden_size": 16, "num_layers": 3, "num_heads": 2})
+    train(folder, steps=2, architecture=SMALL)
     write(folder / "train.jsonl", range(0, 100, 2))
     write(folder / "test.jsonl", range(100))
     return folder
@@ -55,16 +56,12 @@ def extract(manifest, problems, features, *, sequence="prompt", **changed):
     return features
 
 
-def test_corpus_and_toy_model(folder):
+def test_corpus_and_toy_model(folder, tmp_path):
     assert len(read_jsonl(folder / "sums.jsonl")) == 100
     manifest = read_json(folder / "model/manifest.json")
     assert (manifest["model"], manifest["architecture"]) == ("small", "GPT2LMHeadModel")
     assert set(manifest["accuracy"]) == set(manifest["format"]) == {"sums", "reverse"}
-    again = train(
-        folder.with_name("again"),
-        steps=2,
-        architecture={"type": "gpt2", "hidden_size": 16, "num_layers": 3, "num_heads": 2},
-    )
+    again = train(tmp_path, steps=2, architecture=SMALL)
     assert digest(again.parent) == digest(folder / "model")
 
 
@@ -98,11 +95,11 @@ def test_features_do_not_depend_on_how_the_tokenizer_pads(folder, tmp_path, side
 
 
 def test_long_prompts(folder, tmp_path):
-    # "<u>What is 0 + 0?<a>": 16 characters and two marks.
+    # "<u>What is 0 + 0?<a>": 14 characters and two marks.
     files = (folder / "model/manifest.json", folder / "train.jsonl", tmp_path / "prompt.safetensors")
-    with pytest.raises(ValueError, match=r"problem sums/0: a prompt of 18 tokens, .* allow 17 \(50 such prompts\)"):
-        extract(*files, max_tokens=17)
-    extract(*files, max_tokens=17, overflow="truncate")
+    with pytest.raises(ValueError, match=r"problem sums/0: a prompt of 16 tokens, .* allow 15 \(50 such prompts\)"):
+        extract(*files, max_tokens=15)
+    extract(*files, max_tokens=15, overflow="truncate")
     assert read_header(files[2])["truncated"] == "50"
 
 
@@ -113,14 +110,14 @@ def test_answers_are_not_read_yet(folder, tmp_path):
 
 
 def probe(manifest, folder):
-    features = [
-        extract(manifest, folder / f"{split}.jsonl", folder / f"{split}.safetensors") for split in ("train", "test")
-    ]
+    files = {split: folder / f"{split}.safetensors" for split in ("train", "test")}
+    for split, features in files.items():
+        extract(manifest, folder / f"{split}.jsonl", features)
     probe_experts.main(
         cell=json.dumps({"benchmark": "toy_sums", "expert": "small", "numeric_threads": 1, "ridge": 0.01}),
         code="c0de",
-        features_train=features[0],
-        features_test=features[1],
+        features_train=files["train"],
+        features_test=files["test"],
         train_problems=folder / "train.jsonl",
         test_problems=folder / "test.jsonl",
         probe=folder / "probe.json",

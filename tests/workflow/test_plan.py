@@ -9,7 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 from checkout import REPOSITORY
+from hypothesis import HealthCheck, given, reject, settings
+from test_config_check import TINY, checked, mutations
 
 JOBS = {
     "download_model": 9,
@@ -81,7 +84,9 @@ def test_jobs_are_offline_with_a_fixed_hash_seed_and_get_more_at_the_second_atte
         "import os\nprint(os.environ['HF_HUB_OFFLINE'], os.environ['PYTHONHASHSEED'])\nraise SystemExit(3)\n"
     )
     output = clone.snakemake("results/data/toy_sums/train.jsonl", "--retries", "1", fails=True)
-    assert re.findall(r"^rule generate_problems:\n(?: .*\n)*? +resources: .*?mem_mb=(\d+)", output, re.MULTILINE) == [
+    assert re.findall(
+        r"^(?:local)?rule generate_problems:\n(?: .*\n)*? +resources: .*?mem_mb=(\d+)", output, re.MULTILINE
+    ) == [
         "4000",
         "8000",
     ]
@@ -98,6 +103,27 @@ def test_jobs_are_offline_with_a_fixed_hash_seed_and_get_more_at_the_second_atte
 )
 def test_a_refused_config_is_one_line_and_no_traceback(clone, given, names):
     output = clone.snakemake("--dry-run", "all", "--config", *given, fails=True)
-    lines = [line for line in output.splitlines() if line and not line.startswith(("Using profile", "Config file"))]
+    lines = [
+        line
+        for line in output.splitlines()
+        if line and not line.startswith(("Using profile", "Config file", "Creating specified"))
+    ]
     assert len(lines) == 1
     assert all(name in lines[0] for name in names), lines
+
+
+@pytest.mark.slow
+@settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(mutations(checked(TINY)[0]))
+def test_snakemake_plans_or_refuses_a_mutated_config(clone, config):
+    try:
+        text = yaml.safe_dump(config, allow_unicode=True)
+    except yaml.YAMLError:
+        reject()  # no file can say this
+    (clone.folder / "config.yaml").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "snakemake", "--dry-run", "all", "--cores", "1", "--quiet", "rules", "reason"]
+    done = subprocess.run(command, cwd=clone.folder, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+    refused = checked(yaml.safe_load(text))[1]
+    assert (done.returncode != 0) == bool(refused)
+    assert all(line in done.stderr for line in refused)

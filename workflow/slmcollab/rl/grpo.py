@@ -60,7 +60,7 @@ class LoraSettings:
     """dropout is a probability; target_modules are the names of the policy's layers that get LoRA."""
 
     rank: int
-    alpha: float
+    alpha: int | float
     dropout: float
     target_modules: list[str]
 

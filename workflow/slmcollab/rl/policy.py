@@ -7,7 +7,7 @@ batching, key-value caches and scoring treat it like any id; only the embedding,
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -130,7 +130,7 @@ class PolicySettings:
     shuffled: bool
 
     @classmethod
-    def from_cell(cls, cell: dict[str, Any]) -> Self:
+    def from_cell(cls, cell: dict[str, Any]) -> "PolicySettings":
         features = cell.get("features", {})
         adapter = AdapterSettings(**cell["adapter"]) if "adapter" in cell else None
         return cls(

@@ -32,9 +32,9 @@ EVALUATED = {
 def score(completion: str, problem: Problem) -> Score:
     """Return the raw score of the task's own scorer; correct where it is exactly 1.
 
-    problem.metadata holds the entry's metadata, which names the task, and the task's config. No extractable answer scores 0 and never reaches the scorer,
-    whose floor would be more. gsm_symbolic is scored by numeric equality: the library's scorer drops signs and
-    commas. Raises ValueError where a scorer cannot be used safely.
+    problem.metadata holds the entry's metadata, which names the task, and the task's config. No extractable answer
+    scores 0 and never reaches the scorer, whose floor would be more. gsm_symbolic is scored by numeric equality: the
+    library's scorer drops signs and commas. Raises ValueError where a scorer cannot be used safely.
     """
     task = problem.metadata["source_dataset"]
     if task == "gsm_symbolic":
