@@ -136,6 +136,10 @@ def probed(config: Config) -> list[tuple[str, str]]:
     return list(dict.fromkeys(pairs))
 
 
+def probe_table_cell(config: Config) -> dict[str, Any]:
+    return {"benchmarks": config["grid"]["benchmarks"]}
+
+
 def as_json(cell: dict[str, Any]) -> str:
     """Return the text that Snakemake tracks: one string with sorted keys, as it compares params as a set of values."""
     return json.dumps(cell, sort_keys=True, ensure_ascii=False, allow_nan=False)

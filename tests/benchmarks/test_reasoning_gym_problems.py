@@ -100,9 +100,10 @@ def test_items_do_not_depend_on_the_number_of_processes(tmp_path):
     tasks = {"isomorphic_strings": {"weight": 1}, "gcd": {"weight": 1}}  # the first follows the order of sets
     digests = []
     for num_processes in (1, 2):
-        cell = block("logic", 260, 140, tasks=tasks, loader="reasoning_gym", data_seed=42, num_processes=num_processes)
+        cell = block("logic", 260, 140, tasks=tasks, loader="reasoning_gym", data_seed=42)
         folder = tmp_path / str(num_processes)
         outputs = [f"--train={folder}/train.jsonl", f"--test={folder}/test.jsonl", f"--manifest={folder}/manifest.json"]
+        outputs.append(f"--processes={num_processes}")
         result = run_python("-m", "slmcollab.steps.generate_problems", "--cell", json.dumps(cell), *outputs)
         assert result.returncode == 0, result.stderr
         digests.append(digest(folder))
@@ -118,7 +119,7 @@ def test_items_do_not_depend_on_the_number_of_processes(tmp_path):
 
 @pytest.mark.parametrize("hash_seed", ["random", "1"])
 def test_a_random_order_of_sets_is_refused(tmp_path, hash_seed):
-    outputs = [f"--train={tmp_path}/a", f"--test={tmp_path}/b", f"--manifest={tmp_path}/c"]
+    outputs = [f"--train={tmp_path}/a", f"--test={tmp_path}/b", f"--manifest={tmp_path}/c", "--processes=1"]
     cell = json.dumps(block("arithmetic", 2, 1, loader="reasoning_gym", data_seed=42))
     result = run_python("-m", "slmcollab.steps.generate_problems", "--cell", cell, *outputs, hash_seed=hash_seed)
     assert result.returncode != 0

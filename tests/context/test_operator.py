@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from slmcollab.context import hidden_state, none, operator
 from slmcollab.context.operator import AdapterSettings
 

@@ -2,10 +2,11 @@
 
 import pytest
 import torch
+from transformers import GenerationConfig
+
 from slmcollab.generation.greedy import end_ids, generate_greedy
 from slmcollab.models import toy
 from slmcollab.models.toy_tokenizer import build_tokenizer
-from transformers import GenerationConfig
 
 BUDGET = 7
 
@@ -66,7 +67,13 @@ def test_rows_come_back_in_order_and_equal_unbatched_argmax(model, tokenizer, pr
 
 def test_the_models_own_defaults_do_not_matter_and_stay(model, tokenizer, prompts):
     plain = generate(model, tokenizer, prompts)
-    defaults = {"do_sample": True, "top_p": 0.5, "temperature": 3.0, "repetition_penalty": 5.0, "no_repeat_ngram_size": 1}
+    defaults = {
+        "do_sample": True,
+        "top_p": 0.5,
+        "temperature": 3.0,
+        "repetition_penalty": 5.0,
+        "no_repeat_ngram_size": 1,
+    }
     model.generation_config = GenerationConfig(**defaults)
     torch.manual_seed(0)
     assert generate(model, tokenizer, prompts) == plain

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+
 from slmcollab.artifacts import Problem
 from slmcollab.context.operator import AdapterSettings
 from slmcollab.models import toy
@@ -47,7 +48,8 @@ def tokenizer():
 @pytest.fixture(scope="session")
 def problems():
     return [
-        Problem(f"p/{i}", question, [{"role": "user", "content": question}], "7") for i, question in enumerate(QUESTIONS)
+        Problem(f"p/{i}", question, [{"role": "user", "content": question}], "7")
+        for i, question in enumerate(QUESTIONS)
     ]
 
 

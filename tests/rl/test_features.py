@@ -4,6 +4,7 @@ import random
 
 import pytest
 import torch
+
 from slmcollab.artifacts import ArtifactError, Problem
 from slmcollab.experts.features import write_features
 from slmcollab.rl.features import load_features, shuffled_rows

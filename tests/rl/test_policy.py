@@ -3,6 +3,7 @@
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
+
 from slmcollab.context.operator import AdapterSettings
 from slmcollab.generation.greedy import generate_greedy
 from slmcollab.rl import policy

@@ -87,8 +87,8 @@ def test_jobs_are_offline_with_a_fixed_hash_seed_and_get_more_at_the_second_atte
     assert re.findall(
         r"^(?:local)?rule generate_problems:\n(?: .*\n)*? +resources: .*?mem_mb=(\d+)", output, re.MULTILINE
     ) == [
-        "4000",
         "8000",
+        "16000",
     ]
     assert (clone.run / "results/logs/generate_problems/toy_sums.log").read_text() == "1 0\n"
 

@@ -163,7 +163,7 @@ def test_one_seed_of_a_fresh_run_pulls_in_only_what_it_needs(checkout):
     planned = checkout.planned(f"{RUNS}/hidden_state/toy/seed1/scores.json")
     assert planned["train_grpo"] == {f"{RUNS}/hidden_state/toy/seed1/adapter"}
     assert {rule: len(jobs) for rule, jobs in planned.items()} == {
-        "write_toy_corpus": 4, "train_toy_model": 3, "generate_problems": 1, "extract_features": 4,
+        "write_toy_corpus": 3, "train_toy_model": 3, "generate_problems": 1, "extract_features": 4,
         "train_grpo": 1, "answer_problems": 1, "score_answers": 1,
     }  # fmt: skip
 

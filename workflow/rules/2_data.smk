@@ -16,14 +16,15 @@ rule generate_problems:
         benchmark=named(benchmarks_from(False)),
     conda:
         "../../envs/cpu.yaml"
+    threads: config["numeric_threads"]
     resources:
-        mem_mb=growing(4000),
+        mem_mb=growing(8000),
         runtime=growing(30),
     params:
         cell=cell(grid.problems_cell),
         code=code("slmcollab.steps.generate_problems", "slmcollab.benchmarks.{loader}"),
     shell:
-        "python -m slmcollab.steps.generate_problems --cell {params.cell:q}"
+        "python -m slmcollab.steps.generate_problems --cell {params.cell:q} --processes {threads}"
         " --train {output.train} --test {output.test} --manifest {output.manifest} > {log} 2>&1"
 
 

@@ -77,7 +77,7 @@ rule write_probe_table:
     conda:
         "../../envs/cpu.yaml"
     params:
-        cell=cell(grid.table_cell),
+        cell=cell(grid.probe_table_cell),
         code=code("slmcollab.steps.write_probe_table"),
     shell:
         "python -m slmcollab.steps.write_probe_table --cell {params.cell:q} --code {params.code} --probes {input}"

@@ -30,10 +30,9 @@ def load(block: dict[str, Any], data_seed: int) -> Splits:
     """Return num_train + num_test items of the block's `tasks` ({name: {weight, config}}); the first are train.
 
     Item i depends on data_seed + i alone, so the splits share no item by construction, though small tasks repeat
-    questions; `num_processes` of the block (default 1) changes nothing but the time. Ids are {benchmark}/{index}.
-    A problem's question, answer and metadata are the library's entry, metadata with the task's "config" added, which
-    some scorers read. Raises ValueError for a task or config that
-    the library does not take, or that cannot be scored.
+    questions; `num_processes` changes nothing but the time. Ids are {benchmark}/{index}. A problem's question, answer
+    and metadata are the library's entry, metadata with the task's "config" added, which some scorers read.
+    Raises ValueError for a task or config that the library does not take, or that cannot be scored.
     """
     benchmark, num_train, num_test = block["benchmark"], block["num_train"], block["num_test"]
     size = num_train + num_test

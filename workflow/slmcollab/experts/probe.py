@@ -50,7 +50,7 @@ def read_answers(
     """Return the answers that a linear map, fitted on train, reads from the test features.
 
     The map is the minimum of ||X W - Y||^2 / num_train + ridge ||W||^2, X the features, standardised, Y the one-hot
-    answers, centred; the largest output is the answer. An answer that train does not hold cannot be read. Raises
+    answers, less their mean; the largest output is the answer. An answer that train does not hold cannot be read. Raises
     ValueError where ridge is not above 0, for then the map need not be unique.
     """
     if not ridge > 0:
@@ -62,7 +62,7 @@ def read_answers(
     scale[scale <= 1e-5 * np.abs(train_features).max()] = np.inf
     x, z = (train_features - mean) / scale, (test_features - mean) / scale
     gram = x.T @ x / len(x) + ridge * np.eye(x.shape[1])
-    weights = np.linalg.solve(gram, x.T @ (one_hot - one_hot.mean(0)) / len(x))
+    weights = np.linalg.solve(gram, x.T @ one_hot / len(x))
     return classes[(z @ weights + one_hot.mean(0)).argmax(1)].tolist()
 
 

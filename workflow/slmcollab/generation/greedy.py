@@ -4,17 +4,18 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 import torch
-from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
+from torch import nn
+from transformers import GenerationConfig, PreTrainedTokenizerBase
 
 
-def end_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+def end_ids(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     """Return the ids that end a completion: the tokenizer's, and those that the model names besides."""
     named = model.generation_config.eos_token_id
     named = named if isinstance(named, list) else [named]
     return sorted({id for id in [tokenizer.eos_token_id, *named] if id is not None})
 
 
-def plain_config(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> GenerationConfig:
+def plain_config(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> GenerationConfig:
     """Return a generation config with nothing but the special ids."""
     return GenerationConfig(
         bos_token_id=tokenizer.bos_token_id,
@@ -24,7 +25,7 @@ def plain_config(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> 
 
 
 def generate_greedy(
-    model: PreTrainedModel,
+    model: nn.Module,
     tokenizer: PreTrainedTokenizerBase,
     prompt_ids: Sequence[list[int]],
     *,
@@ -47,7 +48,7 @@ def generate_greedy(
 
 
 @contextlib.contextmanager
-def _plain_defaults(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Iterator[None]:
+def _plain_defaults(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> Iterator[None]:
     # Whatever a call leaves open, repetition penalties too, is taken from the model's own generation config.
     defaults = model.generation_config
     model.generation_config = plain_config(model, tokenizer)
@@ -58,7 +59,7 @@ def _plain_defaults(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) 
 
 
 @torch.no_grad()
-def _generate_batch(model: PreTrainedModel, prompts: list[list[int]], max_new_tokens: int) -> list[list[int]]:
+def _generate_batch(model: nn.Module, prompts: list[list[int]], max_new_tokens: int) -> list[list[int]]:
     ends, pad = model.generation_config.eos_token_id, model.generation_config.pad_token_id
     width = max(map(len, prompts))
     ids = torch.tensor([(width - len(prompt)) * [pad] + prompt for prompt in prompts], device=model.device)

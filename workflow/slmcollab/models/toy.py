@@ -56,6 +56,8 @@ def build_model(architecture: Architecture, tokenizer: PreTrainedTokenizerBase, 
         num_attention_heads=architecture.num_heads,
         max_position_embeddings=MAX_POSITIONS,
         tie_word_embeddings=True,
+        # Embeddings of norm 1: at the usual 0.02, a tied head of this width gives logits too flat for GRPO to move.
+        initializer_range=architecture.hidden_size**-0.5,
         bos_token_id=None,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,

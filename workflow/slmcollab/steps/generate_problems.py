@@ -10,12 +10,12 @@ from slmcollab.benchmarks import loader
 from slmcollab.benchmarks.splits import write_splits
 
 
-def main(*, cell: str, train: Path, test: Path, manifest: Path) -> None:
-    """Generate both splits of a benchmark and their manifest."""
+def main(*, cell: str, processes: int, train: Path, test: Path, manifest: Path) -> None:
+    """Generate both splits of a benchmark and their manifest; the number of processes changes nothing but the time."""
     if sys.flags.hash_randomization:
         raise RuntimeError("start Python with PYTHONHASHSEED=0: some tasks' items depend on the order of Python's sets")
     block = json.loads(cell)
-    splits = loader.get(block["loader"]).load(block, block["data_seed"])
+    splits = loader.get(block["loader"]).load(block | {"num_processes": processes}, block["data_seed"])
     write_splits(
         splits,
         benchmark=block["benchmark"],

@@ -12,8 +12,7 @@ from slmcollab.report.tables import csv_text
 
 def main(*, cell: str, code: str, probes: list[Path], table: Path) -> None:
     """Write the probes in the order given; `code` only makes the job depend on its code."""
-    benchmarks = {row["benchmark"] for row in json.loads(cell)["cells"]}
-    rows = probe_rows({str(path): read_json(path) for path in probes}, benchmarks)
+    rows = probe_rows({str(path): read_json(path) for path in probes}, json.loads(cell)["benchmarks"])
     write_text(table, csv_text(COLUMNS, rows))
 
 

@@ -1,0 +1,223 @@
+"""The two steps as the workflow runs them: from files to files, killed, restarted and refused."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+import slmcollab
+from slmcollab import artifacts, seeding
+from slmcollab.experts.features import write_features
+from slmcollab.models import hub
+from slmcollab.rl.features import shuffled_rows
+
+GRPO = {
+    "prompts_per_step": 2,
+    "group_size": 4,
+    "completions_per_device": 4,
+    "beta": 0.04,
+    "learning_rate": 5e-3,
+    "max_steps": 12,
+    "max_new_tokens": 5,
+    "temperature": 1.0,
+    "gradient_checkpointing": False,
+    "probe_every": 5,
+    "save_every": 2,
+}
+CELL = {
+    "adapter": {"latent_dim": 16, "num_heads": 4, "m": 4, "context_position": "before_header"},
+    "benchmark": "toy",
+    "dtype": "float32",
+    "evaluation": {"time_limit_s": 5},
+    "experts": ["math", "naive"],
+    "features": {"sequence": "prompt", "pooling": "last_token", "shuffled": False},
+    "grpo": GRPO,
+    "lora": {"rank": 4, "alpha": 8, "dropout": 0.0, "target_modules": ["q_proj", "v_proj"]},
+    "method": "hidden_state",
+    "numeric_threads": 1,
+    "operator": "hidden_state",
+    "policy": "toy",
+    "scorer": "exact",
+    "team": "pair",
+}
+
+
+@pytest.fixture(scope="module")
+def world(base, tokenizer, problems, tmp_path_factory):
+    """Return a folder with a policy, a split and two experts' features of it."""
+    root = tmp_path_factory.mktemp("world")
+    base().save_pretrained(root / "policy/weights")
+    tokenizer.save_pretrained(root / "policy/weights")
+    hub.write_manifest(root / "policy/manifest.json", root / "policy/weights", model="toy", block={"source": "toy"})
+    artifacts.write_problems(root / "problems.jsonl", problems)
+    generator = torch.Generator().manual_seed(0)
+    for expert, width in {"math": 8, "naive": 12}.items():
+        rows = torch.randn(len(problems), width, generator=generator)
+        write_features(root / f"{expert}.safetensors", {"last_token": rows}, {}, [problem.id for problem in problems])
+    return root
+
+
+def train_command(world, out, cell=CELL, seed=0):
+    return [
+        *("--cell", json.dumps(cell), "--code", "abc", "--seed", str(seed), "--job", "17"),
+        *("--policy", world / "policy/manifest.json", "--problems", world / "problems.jsonl", "--features"),
+        *[world / f"{expert}.safetensors" for expert in cell["experts"]],
+        *("--checkpoints", out / "checkpoints", "--adapter", out / "adapter"),
+        *("--run", out / "run.json", "--history", out / "history.csv"),
+    ]
+
+
+def start(step, arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", f"slmcollab.steps.{step}", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(Path(slmcollab.__file__).parents[1]), "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process):
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    return out
+
+
+def outputs(out):
+    names = ["adapter/adapter_model.safetensors", "adapter/adapter_config.json", "history.csv", "run.json"]
+    return {name: (out / name).read_bytes() for name in names}
+
+
+@pytest.fixture(scope="module")
+def straight(world, tmp_path_factory):
+    """Return the outputs of a run that nothing disturbed."""
+    out = tmp_path_factory.mktemp("straight")
+    finish(start("train_grpo", train_command(world, out)))
+    assert not (out / "checkpoints").exists()
+    return out
+
+
+def wait_until(condition, process):
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+def checkpoint(out, step):
+    return next((out / "checkpoints").glob(f"*/checkpoint-{step}"), None)
+
+
+def saved_half(out, step):
+    folder = checkpoint(out, step)
+    return folder is not None and (folder / "adapter_model.safetensors").exists()
+
+
+def saved_whole(out, step):
+    folder = checkpoint(out, step)
+    return folder is not None and (folder / "complete.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "moments", [[("half", 2)], [("half", 6), ("whole", 8)], [("whole", 12)], [("random", 4)]], ids=str
+)
+def test_a_killed_run_ends_with_the_bytes_of_one_never_killed(world, straight, tmp_path, moments):
+    for kind, step in moments:
+        process = start("train_grpo", train_command(world, tmp_path))
+        wait_until(
+            lambda step=step, kind=kind: (saved_half if kind == "half" else saved_whole)(tmp_path, step), process
+        )
+        if kind == "random":
+            time.sleep(random.random())
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    restarted = finish(start("train_grpo", train_command(world, tmp_path)))
+    assert "step 1/12" not in restarted or moments == [("half", 2)]
+    assert outputs(tmp_path) == outputs(straight)
+    assert not (tmp_path / "checkpoints").exists()
+
+
+@pytest.mark.slow
+def test_a_checkpoint_of_another_seed_is_not_gone_on_from(world, tmp_path):
+    process = start("train_grpo", train_command(world, tmp_path, seed=1))
+    wait_until(lambda: saved_whole(tmp_path, 4), process)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert "step 1/12" in finish(start("train_grpo", train_command(world, tmp_path, seed=0)))
+
+
+@pytest.mark.slow
+def test_what_a_run_records(straight, world):
+    run = json.loads((straight / "run.json").read_text())
+    assert (run["cell"], run["code"], run["seed"]) == (CELL, "abc", 0)
+    assert run["inputs"] == {
+        "policy": artifacts.digest(world / "policy/manifest.json"),
+        "problems": artifacts.digest(world / "problems.jsonl"),
+        "features/math": artifacts.digest(world / "math.safetensors"),
+        "features/naive": artifacts.digest(world / "naive.safetensors"),
+    }
+    assert run["packages"]["trl"] == "1.16.0"
+    assert run["reference"] == "policy without LoRA, zero context rows"
+    history = (straight / "history.csv").read_text().splitlines()
+    assert len(history) == 13
+    assert str(world) not in json.dumps(run)
+
+
+def answer_command(world, out, adapter, cell):
+    names = ["adapter", "dtype", "experts", "features", "numeric_threads", "operator", "policy"]
+    cell = {name: cell[name] for name in names if name in cell} | {"batch_size": 4, "max_new_tokens": 5}
+    return [
+        *("--cell", json.dumps(cell), "--code", "abc", "--seed", "0", "--adapter", adapter),
+        *("--policy", world / "policy/manifest.json", "--problems", world / "problems.jsonl", "--features"),
+        *[world / f"{expert}.safetensors" for expert in cell["experts"]],
+        *("--answers", out / "answers.jsonl"),
+    ]
+
+
+@pytest.mark.slow
+def test_answers_come_in_the_order_of_the_problems_and_say_whether_they_were_cut(world, straight, problems, tmp_path):
+    finish(start("answer_problems", answer_command(world, tmp_path, straight / "adapter", CELL)))
+    answers = artifacts.read_jsonl(tmp_path / "answers.jsonl")
+    assert [answer["id"] for answer in answers] == [problem.id for problem in problems]
+    assert all(set(answer) == {"id", "completion", "num_tokens", "cut"} for answer in answers)
+    assert all(answer["cut"] == (answer["num_tokens"] == 5) or not answer["cut"] for answer in answers)
+
+
+@pytest.mark.slow
+def test_a_policy_alone_is_trained_and_answers_without_features(world, tmp_path):
+    cell = {name: value for name, value in CELL.items() if name not in ("adapter", "features")}
+    cell |= {"operator": "none", "experts": [], "team": "none", "grpo": {**GRPO, "max_steps": 2}}
+    finish(start("train_grpo", train_command(world, tmp_path, cell)))
+    assert "attention" not in (tmp_path / "history.csv").read_text()
+    finish(start("answer_problems", answer_command(world, tmp_path, tmp_path / "adapter", cell)))
+    assert len(artifacts.read_jsonl(tmp_path / "answers.jsonl")) == 6
+
+
+@pytest.mark.slow
+def test_shuffled_features_are_the_other_problems(world, problems, tmp_path):
+    """Training on shuffled features is training on a file whose rows were put in that order."""
+    order = shuffled_rows([problem.question for problem in problems], seeding.python_generator(3, "shuffled", "train"))
+    short = {**CELL, "grpo": {**GRPO, "max_steps": 3}}
+    shuffled = {**short, "features": {**CELL["features"], "shuffled": True}}
+    finish(start("train_grpo", train_command(world, tmp_path / "shuffled", shuffled, seed=3)))
+    reordered = tmp_path / "reordered"
+    for name in ("policy", "problems.jsonl"):
+        reordered.mkdir(exist_ok=True)
+        (reordered / name).symlink_to(world / name)
+    for expert in CELL["experts"]:
+        from slmcollab.experts.features import read_features
+
+        rows = read_features(world / f"{expert}.safetensors", "last_token")[order]
+        write_features(reordered / f"{expert}.safetensors", {"last_token": rows}, {}, [p.id for p in problems])
+    finish(start("train_grpo", train_command(reordered, tmp_path / "by_hand", short, seed=3)))
+    for name in ("adapter/adapter_model.safetensors", "history.csv"):
+        assert (tmp_path / "shuffled" / name).read_bytes() == (tmp_path / "by_hand" / name).read_bytes()

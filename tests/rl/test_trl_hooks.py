@@ -1,0 +1,88 @@
+"""What TRL computes with virtual ids, against the same computed by hand, and the private names."""
+
+import pytest
+import torch
+import trl
+import trl.trainer.utils
+from trl.trainer.utils import use_adapter
+
+from slmcollab.rl import trl_hooks
+
+
+@pytest.fixture
+def scored(build):
+    """Return a trainer with non-zero LoRA, a padded batch of prompts and completions, and its mask."""
+    trainer = build()
+    generator = torch.Generator().manual_seed(2)
+    with torch.no_grad():
+        for name, weight in trainer.model.named_parameters():
+            if "lora_B" in name:
+                weight += 0.1 * torch.randn(weight.shape, generator=generator)
+    prompts = trainer.rollout_func.prompts
+    width = max(map(len, prompts))
+    completions = torch.randint(0, 90, (len(prompts), 5), generator=generator)
+    ids = torch.cat([torch.tensor([(width - len(p)) * [0] + p for p in prompts]), completions], dim=1)
+    mask = torch.tensor([(width - len(p)) * [0] + (len(p) + 5) * [1] for p in prompts])
+    return trainer, ids, mask
+
+
+def trl_scores(trainer, ids, mask):
+    """Return TRL's log-probabilities of the last five tokens, computed four rows at a time."""
+    with torch.no_grad():
+        scores, _, _ = trainer._get_per_token_logps_and_entropies(trainer.model, ids, mask, 5, batch_size=4)
+    return scores
+
+
+def log_probs_by_hand(model, ids, mask):
+    """Return the log-softmax of each row, unpadded and alone, at the tokens of its completion."""
+    rows = []
+    for row, keep in zip(ids, mask.bool(), strict=True):
+        with torch.no_grad():
+            logits = model(input_ids=row[keep].unsqueeze(0)).logits[0, -6:-1]
+        rows.append(logits.log_softmax(-1).gather(-1, row[-5:, None])[:, 0])
+    return torch.stack(rows)
+
+
+def test_policy_log_probs(scored):
+    trainer, ids, mask = scored
+    expected = log_probs_by_hand(trainer.model, ids, mask)
+    torch.testing.assert_close(trl_scores(trainer, ids, mask), expected, atol=1e-5, rtol=1e-4)
+
+
+def test_reference_log_probs_are_the_untouched_policy_after_zero_rows(scored, base):
+    trainer, ids, mask = scored
+    plain = base()
+    table = plain.get_input_embeddings().weight
+    embedded = torch.where((ids < len(table)).unsqueeze(-1), table[ids.clamp(max=len(table) - 1)], torch.zeros(32))
+    rows = []
+    for row, keep, vectors in zip(ids, mask.bool(), embedded, strict=True):
+        with torch.no_grad():
+            logits = plain(inputs_embeds=vectors[keep].unsqueeze(0)).logits[0, -6:-1]
+        rows.append(logits.log_softmax(-1).gather(-1, row[-5:, None])[:, 0])
+    with use_adapter(trainer.model, adapter_name=None):
+        reference = trl_scores(trainer, ids, mask)
+    torch.testing.assert_close(reference, torch.stack(rows), atol=1e-5, rtol=1e-4)
+    assert (trl_scores(trainer, ids, mask) - reference).abs().mean() > 0.01
+
+
+def test_scoring_completions_only_changes_no_score(scored, monkeypatch):
+    trainer, ids, mask = scored
+    assert trl.trainer.utils._use_triton(torch.device("cpu"))
+    less = trl_scores(trainer, ids, mask)
+    monkeypatch.setattr(trl.trainer.utils, "_use_triton", lambda device: False)
+    torch.testing.assert_close(less, trl_scores(trainer, ids, mask), atol=1e-6, rtol=1e-6)
+
+
+def test_sampling_gives_a_completion_per_prompt(scored):
+    trainer, _, _ = scored
+    prompts = trainer.rollout_func.prompts
+    completions = trl_hooks.sample(trainer, prompts)
+    assert len(completions) == len(prompts)
+    assert all(1 <= len(completion) <= 6 for completion in completions)
+
+
+def test_another_version_of_trl_is_refused(monkeypatch):
+    trl_hooks.check_version()
+    monkeypatch.setattr(trl, "__version__", "1.17.0")
+    with pytest.raises(RuntimeError, match=r"trl 1\.17\.0 is installed, .* written for 1\.16\.0"):
+        trl_hooks.check_version()
