@@ -36,6 +36,15 @@ def test_counts_that_do_not_fit_are_refused(settings, changes, message):
         replace(settings, **changes)
 
 
+def test_the_loss_is_the_papers_grpo_whatever_trl_would_do_by_itself(build):
+    args = build().args
+    assert (args.loss_type, args.beta, args.use_bias_correction_kl, args.num_iterations) == ("grpo", 0.04, False, 1)
+    assert (args.lr_scheduler_type, args.warmup_steps, args.learning_rate) == ("constant", 0, 5e-3)
+    assert (args.num_generations, args.gradient_accumulation_steps, args.steps_per_generation) == (4, 2, 2)
+    assert (args.scale_rewards, args.mask_truncated_completions, args.shuffle_dataset) == ("group", False, False)
+    assert (args.temperature, args.top_p, args.top_k, args.repetition_penalty) == (1.0, 1.0, 0, 1.0)
+
+
 def test_rows_are_permutations_one_after_the_other():
     rows = grpo.draw_rows(5, 13, random.Random(0))
     assert sorted(rows[:5]) == sorted(rows[5:10]) == [0, 1, 2, 3, 4]

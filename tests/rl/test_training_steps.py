@@ -1,9 +1,9 @@
 """The two steps as the workflow runs them: from files to files, killed, restarted and refused."""
 
+import contextlib
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -15,7 +15,7 @@ import torch
 import slmcollab
 from slmcollab import artifacts, seeding
 from slmcollab.experts.features import write_features
-from slmcollab.models import hub
+from slmcollab.models import hub, toy
 from slmcollab.rl.features import shuffled_rows
 
 GRPO = {
@@ -53,7 +53,10 @@ CELL = {
 def world(base, tokenizer, problems, tmp_path_factory):
     """Return a folder with a policy, a split and two experts' features of it."""
     root = tmp_path_factory.mktemp("world")
-    base().save_pretrained(root / "policy/weights")
+    policy = base()
+    rows = [{"messages": p.messages, "completion": f"<answer>{n}</answer>"} for p in problems for n in range(6, 9)]
+    toy.train(policy, tokenizer, [rows], toy.Training(steps=60, batch_size=18, learning_rate=5e-3, noise_rows=4), 0)
+    policy.save_pretrained(root / "policy/weights")
     tokenizer.save_pretrained(root / "policy/weights")
     hub.write_manifest(root / "policy/manifest.json", root / "policy/weights", model="toy", block={"source": "toy"})
     artifacts.write_problems(root / "problems.jsonl", problems)
@@ -97,9 +100,11 @@ def outputs(out):
 
 @pytest.fixture(scope="module")
 def straight(world, tmp_path_factory):
-    """Return the outputs of a run that nothing disturbed."""
+    """Return the outputs of a run that nothing disturbed, and in which rewards were neither all right nor all wrong."""
     out = tmp_path_factory.mktemp("straight")
     finish(start("train_grpo", train_command(world, out)))
+    rewards = [float(line.split(",")[1]) for line in (out / "history.csv").read_text().splitlines()[1:]]
+    assert 0 < sum(rewards) < len(rewards)
     assert not (out / "checkpoints").exists()
     return out
 
@@ -126,32 +131,45 @@ def saved_whole(out, step):
     return folder is not None and (folder / "complete.json").exists()
 
 
+MOMENTS = [[("half", 2)], [("half", 6), ("whole", 8)], [("whole", 12)]]
+
+
+def kill_when(condition, process):
+    wait_until(condition, process)
+    process.kill()
+    process.wait()
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "moments", [[("half", 2)], [("half", 6), ("whole", 8)], [("whole", 12)], [("random", 4)]], ids=str
-)
+@pytest.mark.parametrize("moments", MOMENTS, ids=str)
 def test_a_killed_run_ends_with_the_bytes_of_one_never_killed(world, straight, tmp_path, moments):
     for kind, step in moments:
-        process = start("train_grpo", train_command(world, tmp_path))
-        wait_until(
-            lambda step=step, kind=kind: (saved_half if kind == "half" else saved_whole)(tmp_path, step), process
+        saved = saved_half if kind == "half" else saved_whole
+        kill_when(
+            lambda saved=saved, step=step: saved(tmp_path, step), start("train_grpo", train_command(world, tmp_path))
         )
-        if kind == "random":
-            time.sleep(random.random())
-        process.send_signal(signal.SIGKILL)
-        process.wait()
     restarted = finish(start("train_grpo", train_command(world, tmp_path)))
-    assert "step 1/12" not in restarted or moments == [("half", 2)]
+    assert ("step 1/12" in restarted) == (moments == [("half", 2)])  # else it went on from a checkpoint
     assert outputs(tmp_path) == outputs(straight)
     assert not (tmp_path / "checkpoints").exists()
 
 
 @pytest.mark.slow
+def test_a_run_killed_at_random_moments_ends_with_the_same_bytes(world, straight, tmp_path):
+    for _ in range(4):
+        process = start("train_grpo", train_command(world, tmp_path))
+        wait_until((tmp_path / "checkpoints").exists, process)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=random.uniform(0, 6))
+        process.kill()
+        process.wait()
+    finish(start("train_grpo", train_command(world, tmp_path)))
+    assert outputs(tmp_path) == outputs(straight)
+
+
+@pytest.mark.slow
 def test_a_checkpoint_of_another_seed_is_not_gone_on_from(world, tmp_path):
-    process = start("train_grpo", train_command(world, tmp_path, seed=1))
-    wait_until(lambda: saved_whole(tmp_path, 4), process)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    kill_when(lambda: saved_whole(tmp_path, 4), start("train_grpo", train_command(world, tmp_path, seed=1)))
     assert "step 1/12" in finish(start("train_grpo", train_command(world, tmp_path, seed=0)))
 
 

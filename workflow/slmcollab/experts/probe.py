@@ -50,8 +50,8 @@ def read_answers(
     """Return the answers that a linear map, fitted on train, reads from the test features.
 
     The map is the minimum of ||X W - Y||^2 / num_train + ridge ||W||^2, X the features, standardised, Y the one-hot
-    answers, less their mean; the largest output is the answer. An answer that train does not hold cannot be read. Raises
-    ValueError where ridge is not above 0, for then the map need not be unique.
+    answers, less their mean; the largest output is the answer. An answer that train does not hold cannot be read.
+    Raises ValueError where ridge is not above 0, for then the map need not be unique.
     """
     if not ridge > 0:
         raise ValueError(f"probe.ridge: {ridge} is not above 0")
