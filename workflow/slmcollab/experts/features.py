@@ -12,7 +12,7 @@ from torch import Tensor
 from slmcollab.artifacts import ArtifactError, digest_text, replacing
 
 POOLINGS = ("last_token", "first_token", "sampled_token", "first_layer", "sampled_layer")
-# ASSUME: an expert reads the prompt alone, in its own chat template, up to where its answer would start.
+# prompt: the expert reads the prompt alone, in its own chat template, up to where its answer would start.
 SEQUENCES = ("prompt",)
 OVERFLOWS = ("refuse", "truncate")
 

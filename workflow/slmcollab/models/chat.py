@@ -17,7 +17,8 @@ _PINNED_DATE = (
 _SETTINGS = {
     "dates": _DATES,
     "date_string": _DATES["%d %b %Y"],
-    "enable_thinking": False,  # ASSUME: models that can think aloud before they answer do not
+    # ASSUME: models that can think aloud before they answer do not.
+    "enable_thinking": False,
 }
 
 

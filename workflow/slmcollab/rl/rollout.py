@@ -81,6 +81,7 @@ class Reward:
 
 def _reward(score: Score) -> float:
     """Return the score; one that could not be had counts 0, and one that is no finite number is no score at all."""
+    # ASSUME: the reward is the task's own score, partial credit included, without terms for format or length.
     if score.error is not None:
         return 0.0
     if not math.isfinite(score.score):

@@ -13,7 +13,7 @@ def extract_answer(text: str) -> str | None:
     the prompt's own placeholder; <think> that is never closed runs to the end; of nested answers the inner counts.
     `text` is the completion alone, without its prompt.
     """
-    # ASSUME: <Answer> is no answer tag, and a draft answer inside <think>, closed or not, is no answer.
+    # ASSUME: `<Answer>` is no answer tag, and a draft answer inside `<think>`, closed or not, is no answer.
     depth, start, answer = 0, None, None
     for tag in TAG.finditer(text):
         if tag[0] == "<think>":

@@ -44,6 +44,7 @@ def summarise_scores(
     to 1): cut by the token budget, without an extractable answer. counts: errors (the scorer raised) and timed_out,
     both wrong answers in the metrics, and unseen problems. problems: {id: {score, seen}}.
     """
+    # ASSUME: accuracy counts the completions whose score is exactly 1; the mean score stands beside it.
     seen = [problem.question in trained for problem in problems]
     correct = list(zip((score.correct for score in scores), seen, strict=True))
     timed_out = sum(score.error == TIMED_OUT for score in scores)
