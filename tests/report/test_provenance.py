@@ -11,7 +11,7 @@ METRICS = {"accuracy": 50.0, "accuracy_seen": None, "accuracy_unseen": 50.0, "sc
 
 
 def scores(seed, **changes):
-    run = {"code": "aa", "inputs": {"policy": "11"}, "packages": {"torch": "2.13.0"}, "seed": seed}
+    run = {"code": "aa", "inputs": {"policy": "11"}, "models": {}, "packages": {"torch": "2.13.0"}, "seed": seed}
     content = {"benchmark": "sums", "method": "single", "team": "none", "seed": seed, "metrics": METRICS}
     record = {"run": run, "inputs": {"answers": "22"}, "code": "bb"}
     return content | {"policy": "toy_policy", "experts": [], "provenance": record} | changes
@@ -46,7 +46,7 @@ def test_a_cell_names_its_files_in_the_order_of_its_seeds():
     ("changes", "lacking"),
     [
         ({"provenance": {}}, "provenance.run"),
-        ({"provenance": {"run": {"code": "a", "inputs": {}}, "inputs": {}, "code": "b"}}, "provenance.run.packages"),
+        ({"provenance": {"run": {"code": "a", "inputs": {}}, "inputs": {}, "code": "b"}}, "provenance.run.models"),
     ],
 )
 def test_a_file_that_does_not_say_where_it_comes_from_is_refused(changes, lacking):

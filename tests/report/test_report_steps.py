@@ -84,7 +84,7 @@ def folder(tmp_path, monkeypatch):
     for key, seed, value in (("sums", 0, 40.0), ("sums", 1, 60.0), ("logic", 0, 12.5)):
         method, team = ("hidden_state", "toy") if key == "sums" else ("single", "none")
         metrics = {"accuracy": value, "accuracy_seen": value, "accuracy_unseen": None, "score_mean": value}
-        run = {"code": "aa", "inputs": {"policy": "11"}, "packages": {"torch": "2.13.0"}, "seed": seed}
+        run = {"code": "aa", "inputs": {"policy": "11"}, "models": {}, "packages": {"torch": "2.13.0"}, "seed": seed}
         content = {"benchmark": key, "method": method, "team": team, "seed": seed, "metrics": metrics}
         content |= {"policy": "toy_policy", "experts": ["toy_math"] if key == "sums" else []}
         content |= {"provenance": {"run": run, "inputs": {"answers": "22"}, "code": "bb"}}
@@ -184,7 +184,7 @@ def test_probe_table_from_probes_to_bytes(folder):
     }
     for name, result in (("a", found), ("b", none)):
         write_json(folder / f"{name}.json", {"benchmark": "sums", "expert": name, "poolings": {"last_token": result}})
-    run_step(write_probe_table, cell=CELL, code="ab", probes=["b.json", "a.json"], table="probe.csv")
+    run_step(write_probe_table, cell=json.dumps({"benchmarks": ["sums"]}), code="ab", probes=["b.json", "a.json"], table="probe.csv")
     assert (folder / "probe.csv").read_text() == (
         "benchmark,expert,pooling,accuracy,chance,n_train,n_test,reason\n"
         "sums,b,last_token,,,75,0,every test question occurs in train\n"

@@ -144,10 +144,8 @@ def kill_when(condition, process):
 @pytest.mark.parametrize("moments", MOMENTS, ids=str)
 def test_a_killed_run_ends_with_the_bytes_of_one_never_killed(world, straight, tmp_path, moments):
     for kind, step in moments:
-        saved = saved_half if kind == "half" else saved_whole
-        kill_when(
-            lambda saved=saved, step=step: saved(tmp_path, step), start("train_grpo", train_command(world, tmp_path))
-        )
+        saved = partial(saved_half if kind == "half" else saved_whole, tmp_path, step)
+        kill_when(saved, start("train_grpo", train_command(world, tmp_path)))
     restarted = finish(start("train_grpo", train_command(world, tmp_path)))
     assert ("step 1/12" in restarted) == (moments == [("half", 2)])  # else it went on from a checkpoint
     assert outputs(tmp_path) == outputs(straight)

@@ -37,7 +37,7 @@ def _recorded(name: str, scores: Scores) -> dict[str, Any]:
     absent = [key for key in RECORDED if key not in scores]
     absent += [f"provenance.{key}" for key in ("run", "inputs", "code") if key not in scores.get("provenance", {})]
     run = scores.get("provenance", {}).get("run", {})
-    absent += [f"provenance.run.{key}" for key in ("code", "inputs", "packages") if key not in run]
+    absent += [f"provenance.run.{key}" for key in ("code", "inputs", "models", "packages") if key not in run]
     if absent:
         raise ArtifactError(f"{name}: does not say what it came from, it lacks {absent}")
     return {key: scores[key] for key in RECORDED}

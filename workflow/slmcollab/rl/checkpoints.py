@@ -6,7 +6,6 @@ import os
 import platform
 import shutil
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,6 @@ from slmcollab import artifacts
 MARKER = "complete.json"
 # Without one of these TRL goes on, but elsewhere, and says nothing.
 REQUIRED = ("adapter_model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json")
-
-
-def describe_run(cell: dict[str, Any], code: str, seed: int, files: dict[str, Path]) -> dict[str, Any]:
-    """Return everything that decides how a run goes: its cell, code, seed, the inputs' sha256 and package versions."""
-    inputs = {label: artifacts.digest(path) for label, path in files.items()}
-    packages = {name: version(name) for name in ("torch", "transformers", "trl", "peft")}
-    return {"cell": cell, "code": code, "seed": seed, "inputs": inputs, "packages": packages}
 
 
 def fingerprint(run: dict[str, Any]) -> str:

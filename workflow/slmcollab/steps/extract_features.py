@@ -30,7 +30,8 @@ def main(*, cell: str, code: str, expert: Path, problems: Path, features: Path) 
     pooled = pooling.pool(model, prompts, draws, batch_tokens=extraction["batch_tokens"])
     header = {
         "expert": settings["expert"],
-        "revision": manifest["revision"] or "none",
+        "id": manifest["id"] or "",
+        "revision": manifest["revision"] or "",
         "dtype": extraction["dtype"],
         "sequence": settings["sequence"],
         "prompts": files.digest_prompts(prompts),

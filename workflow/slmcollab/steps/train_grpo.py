@@ -7,9 +7,10 @@ import tyro
 
 from slmcollab import artifacts, seeding
 from slmcollab.rl import adapters, grpo
-from slmcollab.rl.checkpoints import describe_run, fingerprint, one_writer
+from slmcollab.rl.checkpoints import fingerprint, one_writer
 from slmcollab.rl.history import history_rows, write_history
 from slmcollab.rl.policy import PolicySettings, load_policy
+from slmcollab.rl.record import describe_run
 from slmcollab.scoring.grader import Grader
 
 
@@ -30,9 +31,7 @@ def main(
     """Train LoRA and the context adapter of a policy with GRPO; a killed job goes on from its last checkpoint."""
     settings = json.loads(cell)
     seeding.fix_threads(settings["numeric_threads"])
-    files = {"policy": policy, "problems": problems}
-    files |= {f"features/{name}": path for name, path in zip(settings["experts"], features, strict=True)}
-    record = describe_run(settings, code, seed, files)
+    record = describe_run(settings, code, seed, policy=policy, problems=problems, features=features)
     folder = checkpoints / fingerprint(record)  # another run's checkpoints are neither read nor rotated away
     split = artifacts.read_problems(problems)
     with one_writer(checkpoints, job), Grader(settings["scorer"], settings["evaluation"]["time_limit_s"]) as grader:
@@ -42,7 +41,8 @@ def main(
         grpo.train(trainer)
         adapters.save_adapter(trainer.model, adapter, name=settings["policy"])
         write_history(history, history_rows(trainer.state.log_history, loaded.experts))
-        artifacts.write_json(run, record | grpo.describe(trainer))
+        made = {"adapter": artifacts.digest(adapter), "history": artifacts.digest(history)}
+        artifacts.write_json(run, record | grpo.describe(trainer) | {"outputs": made})
 
 
 if __name__ == "__main__":
