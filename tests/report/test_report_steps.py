@@ -184,7 +184,13 @@ def test_probe_table_from_probes_to_bytes(folder):
     }
     for name, result in (("a", found), ("b", none)):
         write_json(folder / f"{name}.json", {"benchmark": "sums", "expert": name, "poolings": {"last_token": result}})
-    run_step(write_probe_table, cell=json.dumps({"benchmarks": ["sums"]}), code="ab", probes=["b.json", "a.json"], table="probe.csv")
+    run_step(
+        write_probe_table,
+        cell=json.dumps({"benchmarks": ["sums"]}),
+        code="ab",
+        probes=["b.json", "a.json"],
+        table="probe.csv",
+    )
     assert (folder / "probe.csv").read_text() == (
         "benchmark,expert,pooling,accuracy,chance,n_train,n_test,reason\n"
         "sums,b,last_token,,,75,0,every test question occurs in train\n"
