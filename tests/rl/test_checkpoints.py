@@ -129,8 +129,9 @@ def outcome(trainer, trained_weights):
     return weights, history_rows(trainer.state.log_history, ["math", "string", "naive"])
 
 
-@pytest.mark.parametrize("stop", [1, 3, 5, 6])
-def test_a_stopped_run_ends_like_one_that_was_not(build, trained_weights, tmp_path, stop):
+@pytest.mark.parametrize(("stop", "steps_left"), [(1, 6), (3, 4), (5, 2), (6, 2)])
+def test_a_stopped_run_ends_like_one_that_was_not(build, graders, trained_weights, tmp_path, stop, steps_left):
+    """Checkpoints are saved after steps 2 and 4; a run stopped at the end of a step has not saved that step."""
     options = {"max_steps": 6, "save_every": 2, "probe_every": 2}
     straight = build(folder=tmp_path / "straight", **options)
     grpo.train(straight)
@@ -138,8 +139,10 @@ def test_a_stopped_run_ends_like_one_that_was_not(build, trained_weights, tmp_pa
     first.add_callback(StopAt(stop))
     with pytest.raises(Stop):
         grpo.train(first)
-    second = build(folder=tmp_path / "stopped", **options)
+    grader = graders["digits"]()
+    second = build(folder=tmp_path / "stopped", grader=grader, **options)
     grpo.train(second)
+    assert len(grader.seen) == steps_left + steps_left // 2  # every second step has a probe
     assert outcome(second, trained_weights) == outcome(straight, trained_weights)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from transformers import GenerationConfig
 from trl import GRPOTrainer
 
 from slmcollab.rl import grpo
@@ -140,6 +141,25 @@ def test_same_seed_same_weights_another_seed_others(build, load, trained_weights
     assert not any(
         torch.equal(runs["first"][name], runs["other"][name]) for name in runs["first"] if "bias" not in name
     )
+
+
+def test_the_run_seed_starts_lora(build, load):
+    def lora(seed):
+        named = build(loaded=load("none"), seed=seed).model.named_parameters()
+        return torch.cat([weight.detach().flatten() for name, weight in named if "lora_A" in name])
+
+    assert torch.equal(lora(0), lora(0))
+    assert not torch.equal(lora(0), lora(1))
+
+
+def test_the_policys_own_generation_defaults_do_not_reach_the_rollouts(build, load, trained_weights):
+    plain = build()
+    plain.train()
+    loaded = load()
+    loaded.model.generation_config = GenerationConfig(suppress_tokens=list(range(90)), no_repeat_ngram_size=1)
+    other = build(loaded=loaded)
+    other.train()
+    assert_equal_weights(trained_weights(plain), trained_weights(other))
 
 
 def test_the_probe_is_measured_when_it_is_due_and_changes_nothing(build, trained_weights):

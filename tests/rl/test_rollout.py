@@ -59,6 +59,12 @@ def test_the_probe_is_graded_and_logged_not_rewarded(reward):
     assert logged["num_errors"] == 0
 
 
+def test_a_score_with_an_error_earns_nothing_whatever_it_says(problems):
+    reward = Reward(ByText({"odd": Score(0.7, False, "7", "raised: ValueError")}), problems, None, [])
+    rewards, logged = call(reward, ["odd"])
+    assert (rewards, logged["num_errors"]) == ([0.0], 1)
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_score_that_is_no_finite_number_is_refused(problems, value):
     reward = Reward(ByText({"odd": Score(value, False, "7")}), problems, None, [])

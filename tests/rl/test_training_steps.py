@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,8 @@ CELL = {
     "team": "pair",
 }
 
+HEADER = {"id": "", "revision": ""}  # of features: which model made them; here none of the hub
+
 
 @pytest.fixture(scope="module")
 def world(base, tokenizer, problems, tmp_path_factory):
@@ -63,7 +66,9 @@ def world(base, tokenizer, problems, tmp_path_factory):
     generator = torch.Generator().manual_seed(0)
     for expert, width in {"math": 8, "naive": 12}.items():
         rows = torch.randn(len(problems), width, generator=generator)
-        write_features(root / f"{expert}.safetensors", {"last_token": rows}, {}, [problem.id for problem in problems])
+        write_features(
+            root / f"{expert}.safetensors", {"last_token": rows}, HEADER, [problem.id for problem in problems]
+        )
     return root
 
 
@@ -188,9 +193,9 @@ def test_what_a_run_records(straight, world):
     assert str(world) not in json.dumps(run)
 
 
-def answer_command(world, out, adapter, cell):
+def answer_command(world, out, adapter, cell, max_new_tokens=5):
     names = ["adapter", "dtype", "experts", "features", "numeric_threads", "operator", "policy"]
-    cell = {name: cell[name] for name in names if name in cell} | {"batch_size": 4, "max_new_tokens": 5}
+    cell = {name: cell[name] for name in names if name in cell} | {"batch_size": 4, "max_new_tokens": max_new_tokens}
     return [
         *("--cell", json.dumps(cell), "--code", "abc", "--seed", "0", "--adapter", adapter),
         *("--policy", world / "policy/manifest.json", "--problems", world / "problems.jsonl", "--features"),
@@ -201,11 +206,13 @@ def answer_command(world, out, adapter, cell):
 
 @pytest.mark.slow
 def test_answers_come_in_the_order_of_the_problems_and_say_whether_they_were_cut(world, straight, problems, tmp_path):
-    finish(start("answer_problems", answer_command(world, tmp_path, straight / "adapter", CELL)))
-    answers = artifacts.read_jsonl(tmp_path / "answers.jsonl")
-    assert [answer["id"] for answer in answers] == [problem.id for problem in problems]
-    assert all(set(answer) == {"id", "completion", "num_tokens", "cut"} for answer in answers)
-    assert all(answer["cut"] == (answer["num_tokens"] == 5) or not answer["cut"] for answer in answers)
+    for budget, is_cut in ((5, False), (2, True)):  # tag, digit, tag, end are four tokens
+        finish(start("answer_problems", answer_command(world, tmp_path, straight / "adapter", CELL, budget)))
+        answers = artifacts.read_jsonl(tmp_path / "answers.jsonl")
+        assert [answer["id"] for answer in answers] == [problem.id for problem in problems]
+        assert {answer["cut"] for answer in answers} == {is_cut}
+        assert {answer["num_tokens"] for answer in answers} == {min(budget, 4)}
+        assert all(answer["completion"].startswith("<answer>") for answer in answers)
 
 
 @pytest.mark.slow
@@ -233,7 +240,7 @@ def test_shuffled_features_are_the_other_problems(world, problems, tmp_path):
         from slmcollab.experts.features import read_features
 
         rows = read_features(world / f"{expert}.safetensors", "last_token")[order]
-        write_features(reordered / f"{expert}.safetensors", {"last_token": rows}, {}, [p.id for p in problems])
+        write_features(reordered / f"{expert}.safetensors", {"last_token": rows}, HEADER, [p.id for p in problems])
     finish(start("train_grpo", train_command(reordered, tmp_path / "by_hand", short, seed=3)))
     for name in ("adapter/adapter_model.safetensors", "history.csv"):
         assert (tmp_path / "shuffled" / name).read_bytes() == (tmp_path / "by_hand" / name).read_bytes()

@@ -150,7 +150,7 @@ CASES = [
     ("adapter/m", 0, "adapter.m: got 0; allowed: a whole number, at least 1"),
     ("numeric_threads", 0, "numeric_threads: got 0; allowed: a whole number, at least 1, at most 64"),
     ("evaluation/time_limit_s", -1, "evaluation.time_limit_s: got -1.0; allowed: a number, above 0"),
-    ("probe/ridge", -1, "probe.ridge: got -1.0; allowed: a number, at least 0"),
+    ("probe/ridge", -1, "probe.ridge: got -1.0; allowed: a number, above 0"),
     ("features/pooling", "last", 'features.pooling: got "last"'),
     ("features/pooling", "lasttoken", 'features.pooling: got "lasttoken" (did you mean last_token?); allowed: last_to'),
     ("features/sequence", "completion", 'features.sequence: got "completion"; allowed: prompt'),

@@ -158,10 +158,14 @@ def _dataset(problems: Sequence[Problem], settings: GrpoSettings, seed: int) -> 
 
 
 def _lora_config(policy: PreTrainedModel, lora: LoraSettings) -> LoraConfig:
-    config = {"r": lora.rank, "lora_alpha": lora.alpha, "lora_dropout": lora.dropout, "task_type": "CAUSAL_LM"}
-    if hasattr(policy, ADAPTER):
-        config |= {"modules_to_save": [ADAPTER], "exclude_modules": f".*{ADAPTER}.*"}
-    return LoraConfig(target_modules=lora.target_modules, **config)
+    return LoraConfig(
+        r=lora.rank,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules=lora.target_modules,
+        modules_to_save=[ADAPTER] if hasattr(policy, ADAPTER) else None,
+        task_type="CAUSAL_LM",
+    )
 
 
 def count_trainable(trainer: GRPOTrainer) -> int:
