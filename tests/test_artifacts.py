@@ -134,3 +134,11 @@ def test_digest_of_folder_sees_names_and_contents_but_nothing_hidden(tmp_path):
     renamed = artifacts.digest(tmp_path)
     (tmp_path / "sub" / "b").write_text("2")
     assert len({before, renamed, artifacts.digest(tmp_path)}) == 3
+
+
+def test_a_file_that_its_writer_kept_to_the_owner_gets_the_permissions_of_any_new_file(tmp_path):
+    (tmp_path / "plain").touch()
+    with artifacts.replacing(tmp_path / "folder") as folder:
+        folder.mkdir()
+        (folder / "weights").touch(mode=0o600)
+    assert (tmp_path / "folder/weights").stat().st_mode == (tmp_path / "plain").stat().st_mode

@@ -9,7 +9,7 @@ from slmcollab.artifacts import ArtifactError, digest
 from slmcollab.experts import features
 
 PACKAGE = str(Path(__file__).parents[2] / "workflow")
-HEADER = {"expert": "small", "revision": "none", "dtype": "float32", "sequence": "prompt"}
+HEADER = {"expert": "small", "id": "", "revision": "", "dtype": "float32", "sequence": "prompt"}
 
 
 def write(path, last=((1.0, 2.0), (3.0, 4.0))):
@@ -22,6 +22,12 @@ def test_what_is_written_is_read(tmp_path):
     path = write(tmp_path / "prompt.safetensors")
     assert features.read_features(path, "last_token").tolist() == [[1, 2], [3, 4]]
     assert features.read_header(path) == {**HEADER, "num_problems": "2"}
+
+
+def test_a_header_that_names_no_expert_is_refused(tmp_path):
+    features.write_features(tmp_path / "a", {"last_token": torch.ones(1, 2)}, {"expert": "small"}, ["x"])
+    with pytest.raises(ArtifactError, match="does not say which expert"):
+        features.read_header(tmp_path / "a")
 
 
 def test_bytes_are_the_same_in_every_process(tmp_path):

@@ -29,6 +29,16 @@ def test_loaded_model_is_the_saved_one(folder):
     assert hub.load_model(folder, dtype="bfloat16").dtype == torch.bfloat16
 
 
+@pytest.mark.parametrize("family", ["qwen2", "llama", "gpt2"])
+def test_loaded_tokenizer_splits_like_the_saved_one_in_a_folder_of_any_family(tmp_path, family):
+    tokenizer, text = build_tokenizer(), "What is 3 + 12?<answer>15</answer>"
+    toy.build_model(toy.Architecture(family, 8, 1, 2), tokenizer, seed=0).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    loaded = hub.load_tokenizer(tmp_path)
+    assert loaded(text).input_ids == tokenizer(text).input_ids
+    assert loaded.decode(loaded(text).input_ids) == text
+
+
 def test_unknown_dtype_is_refused(folder):
     with pytest.raises(ValueError, match="'half' is not one of float32, bfloat16, float16"):
         hub.load_model(folder, dtype="half")

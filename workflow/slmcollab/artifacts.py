@@ -39,11 +39,21 @@ def replacing(path: Path) -> Iterator[Path]:
     _remove(temporary)  # a killed process of the same number may have left one
     try:
         yield temporary
+        _share(temporary)
         if path.is_dir() and temporary.is_dir():
             shutil.rmtree(path)
         os.replace(temporary, path)
     finally:
         _remove(temporary)
+
+
+def _share(path: Path) -> None:
+    """Give files the permissions of any new file: some writers keep theirs to the owner, and groups share results."""
+    mask = os.umask(0)
+    os.umask(mask)
+    for file in [path, *path.rglob("*")]:
+        if file.is_file():
+            file.chmod(0o666 & ~mask)
 
 
 def _remove(path: Path) -> None:

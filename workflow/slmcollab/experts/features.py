@@ -68,7 +68,10 @@ def read_features(path: Path, pooling: str) -> Float[Tensor, "problem width"]:
 def read_header(path: Path) -> dict[str, str]:
     """Return what made the features: expert, revision, dtype, layers, prompts, num_problems, truncated, sequence."""
     with _open(path) as file:
-        return json.loads(file.metadata()["header"])
+        header = json.loads((file.metadata() or {}).get("header", "{}"))
+    if not {"expert", "id", "revision"} <= header.keys():
+        raise ArtifactError(f"{path}: the header does not say which expert the features are from")
+    return header
 
 
 def _open(path: Path) -> safe_open:

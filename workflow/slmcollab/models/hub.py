@@ -7,7 +7,14 @@ from typing import Any
 import torch
 from huggingface_hub import get_token, snapshot_download
 from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    PreTrainedTokenizerFast,
+)
 
 from slmcollab.artifacts import ArtifactError, digest, read_json, write_json
 
@@ -47,7 +54,12 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 
     Since pad may equal end, lengths come from lists of ids, never from `ids != pad`.
     """
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    # AutoTokenizer goes by the model's family first: in a qwen2 folder it would put Qwen's splitting rules in the place
+    # of those in tokenizer.json, also where the folder says that tokenizer.json is all there is to it.
+    config = Path(folder) / "tokenizer_config.json"
+    is_generic = config.is_file() and read_json(config).get("tokenizer_class") == "TokenizersBackend"
+    reader = PreTrainedTokenizerFast if is_generic else AutoTokenizer
+    tokenizer = reader.from_pretrained(folder, local_files_only=True)
     if tokenizer.pad_token is None:
         known = tokenizer.get_vocab()
         tokenizer.pad_token = next((token for token in _PAD_TOKENS if token in known), tokenizer.eos_token)

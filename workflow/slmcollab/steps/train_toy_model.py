@@ -21,10 +21,12 @@ def main(*, cell: str, code: str, corpora: list[Path], exams: list[Path], weight
     model = toy.build_model(toy.Architecture(**settings["architecture"]), tokenizer, settings["seed"])
     training = toy.Training(**settings["training"])
     loss = toy.train(model, tokenizer, [read_jsonl(path) for path in corpora], training, settings["seed"])
-    results = {path.stem: toy.sit_exam(model, tokenizer, read_jsonl(path)[:MAX_QUESTIONS]) for path in exams}
     with replacing(weights) as folder:
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
+    # What is examined is what the other rules will load.
+    model, tokenizer = hub.load_model(weights, dtype="float32").cpu(), hub.load_tokenizer(weights)
+    results = {path.stem: toy.sit_exam(model, tokenizer, read_jsonl(path)[:MAX_QUESTIONS]) for path in exams}
     hub.write_manifest(
         manifest,
         weights,
