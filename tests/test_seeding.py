@@ -28,7 +28,6 @@ def test_names_and_seeds_separate_streams():
     "draw",
     [
         lambda *stream: seeding.python_generator(*stream).random(),
-        lambda *stream: seeding.numpy_generator(*stream).random(),
         lambda *stream: seeding.torch_generator(*stream).initial_seed(),
     ],
 )

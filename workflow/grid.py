@@ -50,46 +50,52 @@ def _merged(config: Config, block: str, overrides: dict[str, Any]) -> dict[str, 
 
 def run_cell(config: Config, benchmark: str, method: str, team: str) -> dict[str, Any]:
     """Return what names a run and what its policy and context are made of; a method's overrides are merged in."""
-    task, way = config["benchmarks"][benchmark], config["methods"][method]
+    method_block = config["methods"][method]
     cell = {
         "benchmark": benchmark,
         "dtype": config["policy"]["dtype"],
         "experts": experts_of(config, team),
         "method": method,
         "numeric_threads": config["numeric_threads"],
-        "operator": way["operator"],
+        "operator": method_block["operator"],
         "policy": config["policy"]["model"],
-        "scorer": task["scorer"],
         "team": team,
     }
     if team != NO_TEAM:
-        cell["adapter"] = _merged(config, "adapter", way)
-        cell["features"] = {**_merged(config, "features", way), "shuffled": way.get("shuffled", False)}
+        cell["adapter"] = _merged(config, "adapter", method_block)
+        cell["features"] = {
+            **_merged(config, "features", method_block),
+            "shuffled": method_block.get("shuffled", False),
+        }
     return cell
 
 
 def train_cell(config: Config, benchmark: str, method: str, team: str) -> dict[str, Any]:
     grpo = _merged(config, "grpo", config["benchmarks"][benchmark].get("grpo", {}))
     time_limit = {"time_limit_s": config["evaluation"]["time_limit_s"]}
-    return {**run_cell(config, benchmark, method, team), "evaluation": time_limit, "grpo": grpo, "lora": config["lora"]}
+    scoring = {"scorer": config["benchmarks"][benchmark]["scorer"], "evaluation": time_limit}
+    return {**run_cell(config, benchmark, method, team), **scoring, "grpo": grpo, "lora": config["lora"]}
 
 
 def answer_cell(config: Config, benchmark: str, method: str, team: str) -> dict[str, Any]:
     """Return the cell of the answers, without scorer and training settings, which reach them as weights."""
     grpo = _merged(config, "grpo", config["benchmarks"][benchmark].get("grpo", {}))
-    cell = run_cell(config, benchmark, method, team)
-    del cell["scorer"]
-    return {**cell, "batch_size": config["evaluation"]["batch_size"], "max_new_tokens": grpo["max_new_tokens"]}
+    budget = {"batch_size": config["evaluation"]["batch_size"], "max_new_tokens": grpo["max_new_tokens"]}
+    return {**run_cell(config, benchmark, method, team), **budget}
 
 
 def score_cell(config: Config, benchmark: str, method: str, team: str) -> dict[str, Any]:
     cell = run_cell(config, benchmark, method, team)
-    names = ["benchmark", "experts", "method", "policy", "scorer", "team"]
-    return {**{name: cell[name] for name in names}, "time_limit_s": config["evaluation"]["time_limit_s"]}
+    named = {name: cell[name] for name in ("benchmark", "experts", "method", "policy", "team")}
+    scorer = config["benchmarks"][benchmark]["scorer"]
+    return {**named, "scorer": scorer, "time_limit_s": config["evaluation"]["time_limit_s"]}
 
 
 def model_cell(config: Config, model: str) -> dict[str, Any]:
-    return {"model": model, "numeric_threads": config["numeric_threads"], **config["models"][model]}
+    """Return a model's block; only one that is trained here depends on the number of threads."""
+    block = config["models"][model]
+    threads = {"numeric_threads": config["numeric_threads"]} if block["source"] == "toy" else {}
+    return {"model": model, **threads, **block}
 
 
 def corpus_cell(config: Config, corpus: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import datasets
 import pytest
 
 from slmcollab.artifacts import ArtifactError, write_jsonl
-from slmcollab.benchmarks import gsm8k, loader
+from slmcollab.benchmarks import gsm8k
 
 ROWS = {
     "train": [
@@ -111,9 +111,3 @@ def test_real_test_split():
     assert len(problems) == 1319
     assert problems[0].answer == "18"
     assert all(problem.answer.lstrip("-").replace(".", "", 1).isdigit() for problem in problems)
-
-
-@pytest.mark.parametrize("name", ["gsm9k", "loader", "a.b"])
-def test_unknown_loader_is_refused(name):
-    with pytest.raises(ValueError, match=f"loader: '{name}'"):
-        loader.get(name)

@@ -1,25 +1,14 @@
-"""Finding an operator, and its settings."""
+"""An operator's settings and its start."""
 
 import pytest
 import torch
 
-from slmcollab.context import hidden_state, none, operator
+from slmcollab.context import hidden_state, none
 from slmcollab.context.operator import AdapterSettings
 
 
 def settings(**changes):
     return AdapterSettings(**({"latent_dim": 16, "num_heads": 4, "m": 3, "context_position": "end"} | changes))
-
-
-def test_operator_is_the_module_of_its_name():
-    assert operator.get("hidden_state") is hidden_state
-    assert operator.get("none") is none
-
-
-@pytest.mark.parametrize("name", ["hiden_state", "operator", "os"])
-def test_unknown_operator_is_refused_with_the_names_there_are(name):
-    with pytest.raises(ValueError, match=f"'{name}' is not one of .*hidden_state.*none"):
-        operator.get(name)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,15 @@ from slmcollab.artifacts import ArtifactError, digest
 from slmcollab.experts import features
 
 PACKAGE = str(Path(__file__).parents[2] / "workflow")
-HEADER = {"expert": "small", "id": "", "revision": "", "dtype": "float32", "sequence": "prompt"}
+HEADER = {
+    "expert": "small",
+    "id": "",
+    "revision": "",
+    "code": "c0",
+    "truncated": "0",
+    "dtype": "float32",
+    "sequence": "prompt",
+}
 
 
 def write(path, last=((1.0, 2.0), (3.0, 4.0))):

@@ -5,7 +5,7 @@ import torch
 from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError
 
 from slmcollab.artifacts import ArtifactError, digest
-from slmcollab.models import hub, toy
+from slmcollab.models import fetch, hub, toy
 from slmcollab.models.toy_tokenizer import build_tokenizer
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
@@ -66,7 +66,7 @@ def test_tokenizer_without_pad_and_end_is_refused(tmp_path):
 
 def test_manifest_describes_the_weights(folder):
     path = folder.parent / "manifest.json"
-    hub.write_manifest(path, folder, model="small", block={"source": "toy"}, accuracy={"sums": 1.0})
+    fetch.write_manifest(path, folder, model="small", block={"source": "toy"}, accuracy={"sums": 1.0})
     manifest = json.loads(path.read_text())
     # Embedding 192 x 8, tied. A block: q, k, v 3 (64 + 8), o 64, gate, up, down 3 (8 x 24), two norms 16. Final norm 8.
     assert manifest["num_parameters"] == 192 * 8 + 2 * (3 * 72 + 64 + 3 * 192 + 16) + 8
@@ -90,23 +90,23 @@ def test_manifest_describes_the_weights(folder):
 
 def test_missing_weights_are_named(folder, tmp_path):
     manifest = tmp_path / "manifest.json"
-    hub.write_manifest(manifest, folder, model="small", block={"source": "toy"})
+    fetch.write_manifest(manifest, folder, model="small", block={"source": "toy"})
     with pytest.raises(ArtifactError, match=r"model\.safetensors"):
         hub.weights(manifest)
 
 
 def test_copy_takes_what_a_model_needs(folder, tmp_path):
     source = tmp_path / "source"
-    hub.copy(folder, source)
+    fetch.copy(folder, source)
     (source / "consolidated.safetensors").write_text("the same weights again")
     (source / "README.md").write_text("read")
-    hub.copy(source, tmp_path / "copy")
+    fetch.copy(source, tmp_path / "copy")
     assert digest(tmp_path / "copy") == digest(folder)
 
 
 def test_copy_refuses_a_folder_without_a_model(tmp_path):
     with pytest.raises(ArtifactError, match="not a model folder"):
-        hub.copy(tmp_path, tmp_path / "copy")
+        fetch.copy(tmp_path, tmp_path / "copy")
 
 
 class Response:
@@ -118,20 +118,20 @@ class Response:
 
 @pytest.mark.parametrize("revision", ["main", REVISION[:-1], REVISION.upper()])
 def test_revision_must_be_a_commit_hash(tmp_path, revision, monkeypatch):
-    monkeypatch.setattr(hub, "snapshot_download", lambda *_, **__: pytest.fail("was called"))
+    monkeypatch.setattr(fetch, "snapshot_download", lambda *_, **__: pytest.fail("was called"))
     with pytest.raises(ArtifactError, match=r"some/model: revision .* 40 hex digits"):
-        hub.download("some/model", revision, tmp_path)
+        fetch.download("some/model", revision, tmp_path)
 
 
 def test_download_asks_for_one_copy_at_the_pinned_revision(tmp_path, monkeypatch):
     asked = {}
 
-    def fetch(model_id, *, revision, local_dir, allow_patterns):
+    def fetched(model_id, *, revision, local_dir, allow_patterns):
         asked.update(id=model_id, revision=revision, patterns=allow_patterns)
         (local_dir / ".cache").mkdir(parents=True)
 
-    monkeypatch.setattr(hub, "snapshot_download", fetch)
-    hub.download("some/model", REVISION, tmp_path / "weights")
+    monkeypatch.setattr(fetch, "snapshot_download", fetched)
+    fetch.download("some/model", REVISION, tmp_path / "weights")
     assert (asked["id"], asked["revision"]) == ("some/model", REVISION)
     from huggingface_hub.utils import filter_repo_objects
 
@@ -142,10 +142,10 @@ def test_download_asks_for_one_copy_at_the_pinned_revision(tmp_path, monkeypatch
 
 
 def test_gated_model_without_a_token_says_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr(hub, "get_token", lambda: None)
-    monkeypatch.setattr(hub, "snapshot_download", lambda *_, **__: pytest.fail("was called"))
-    with pytest.raises(ArtifactError, match=r"some/model is gated: accept its terms at .*/some/model.*HF_TOKEN"):
-        hub.download("some/model", REVISION, tmp_path, gated=True)
+    monkeypatch.setattr(fetch, "get_token", lambda: None)
+    monkeypatch.setattr(fetch, "snapshot_download", lambda *_, **__: pytest.fail("was called"))
+    with pytest.raises(ArtifactError, match=r"some/model is gated: accept its terms.*HF_TOKEN"):
+        fetch.download("some/model", REVISION, tmp_path, gated=True)
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ def test_gated_model_without_a_token_says_what_to_do(tmp_path, monkeypatch):
     ],
 )
 def test_refused_and_unreachable_are_told_apart(tmp_path, monkeypatch, error, message):
-    def fetch(*_, **__):
+    def fetched(*_, **__):
         raise error
 
-    monkeypatch.setattr(hub, "snapshot_download", fetch)
+    monkeypatch.setattr(fetch, "snapshot_download", fetched)
     with pytest.raises(ArtifactError, match=message):
-        hub.download("some/model", REVISION, tmp_path)
+        fetch.download("some/model", REVISION, tmp_path)

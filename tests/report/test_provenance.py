@@ -13,7 +13,7 @@ METRICS = {"accuracy": 50.0, "accuracy_seen": None, "accuracy_unseen": 50.0, "sc
 def scores(seed, **changes):
     run = {"code": "aa", "inputs": {"policy": "11"}, "models": {}, "packages": {"torch": "2.13.0"}, "seed": seed}
     content = {"benchmark": "sums", "method": "single", "team": "none", "seed": seed, "metrics": METRICS}
-    record = {"run": run, "inputs": {"answers": "22"}, "code": "bb"}
+    record = {"run": run, "inputs": {"answers": "22"}, "code": {"answers": "aa", "scores": "bb"}}
     return content | {"policy": "toy_policy", "experts": [], "provenance": record} | changes
 
 

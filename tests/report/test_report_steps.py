@@ -42,7 +42,7 @@ def form(**properties):
 RUN = {
     "type": "object",
     "properties": {"code": HEX, "inputs": DIGESTS},
-    "required": ["code", "inputs", "packages", "seed"],
+    "required": ["code", "inputs", "models", "packages", "seed"],
 }
 SCORES = form(
     path=PATH,
@@ -50,7 +50,7 @@ SCORES = form(
     seed={"type": "integer"},
     policy={"type": "string"},
     experts=TEXTS,
-    provenance=form(run=RUN, inputs=DIGESTS, code=HEX),
+    provenance=form(run=RUN, inputs=DIGESTS, code={"type": "object", "additionalProperties": HEX}),
 )
 NAME = {"type": "string"}
 SEEDS = {"type": "array", "items": {"type": "integer"}}
@@ -87,7 +87,7 @@ def folder(tmp_path, monkeypatch):
         run = {"code": "aa", "inputs": {"policy": "11"}, "models": {}, "packages": {"torch": "2.13.0"}, "seed": seed}
         content = {"benchmark": key, "method": method, "team": team, "seed": seed, "metrics": metrics}
         content |= {"policy": "toy_policy", "experts": ["toy_math"] if key == "sums" else []}
-        content |= {"provenance": {"run": run, "inputs": {"answers": "22"}, "code": "bb"}}
+        content |= {"provenance": {"run": run, "inputs": {"answers": "22"}, "code": {"answers": "aa", "scores": "bb"}}}
         write_json(tmp_path / f"{key}{seed}.json", content)
     (tmp_path / "published.csv").write_text(
         "benchmark,method,team,metric,mean,std,source\nsums,hidden_state,toy,accuracy,52.34,1.78,page 6\n"
@@ -96,7 +96,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def make_tables(scores, table="all.csv"):
-    run_step(make_musketeers_table1, cell=CELL, code="ab", scores=scores, published="published.csv", table="one.csv")
+    run_step(make_musketeers_table1, cell=CELL, scores=scores, published="published.csv", table="one.csv")
     run_step(
         make_table1, cell=CELL, code="ab", tables=["one.csv"], scores=scores, table=table, provenance="provenance.json"
     )
@@ -147,7 +147,7 @@ def figure_cell(**changes):
 
 def plot(cell, name="figure4"):
     outputs = {f"figure_{suffix}": f"{name}.{suffix}" for suffix in ("pdf", "png", "csv")}
-    run_step(plot_figure4, cell=cell, code="ab", histories=["history.csv"], **outputs)
+    run_step(plot_figure4, cell=cell, histories=["history.csv"], **outputs)
 
 
 def test_figure4_writes_picture_and_numbers_the_same_each_time(folder):
@@ -187,7 +187,6 @@ def test_probe_table_from_probes_to_bytes(folder):
     run_step(
         write_probe_table,
         cell=json.dumps({"benchmarks": ["sums"]}),
-        code="ab",
         probes=["b.json", "a.json"],
         table="probe.csv",
     )

@@ -105,7 +105,7 @@ def settings():
         max_new_tokens=6,
         temperature=1.0,
         gradient_checkpointing=False,
-        probe_every=10**6,
+        without_context_every=10**6,
         save_every=10**6,
     )
 

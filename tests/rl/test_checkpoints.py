@@ -132,7 +132,7 @@ def outcome(trainer, trained_weights):
 @pytest.mark.parametrize(("stop", "steps_left"), [(1, 6), (3, 4), (5, 2), (6, 2)])
 def test_a_stopped_run_ends_like_one_that_was_not(build, graders, trained_weights, tmp_path, stop, steps_left):
     """Checkpoints are saved after steps 2 and 4; a run stopped at the end of a step has not saved that step."""
-    options = {"max_steps": 6, "save_every": 2, "probe_every": 2}
+    options = {"max_steps": 6, "save_every": 2, "without_context_every": 2}
     straight = build(folder=tmp_path / "straight", **options)
     grpo.train(straight)
     first = build(folder=tmp_path / "stopped", **options)

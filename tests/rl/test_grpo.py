@@ -29,7 +29,7 @@ def assert_equal_weights(first, second):
         ({"completions_per_device": 5}, "completions_per_device: 5 does not divide the 3 × 4 completions"),
         ({"completions_per_device": 24}, "completions_per_device: 24 does not divide"),
         ({"max_steps": 0}, "max_steps: 0 is not at least 1"),
-        ({"probe_every": 0}, "probe_every: 0 is not at least 1"),
+        ({"without_context_every": 0}, "without_context_every: 0 is not at least 1"),
     ],
 )
 def test_counts_that_do_not_fit_are_refused(settings, changes, message):
@@ -84,7 +84,7 @@ def test_a_completion_is_graded_against_the_problem_it_answers(build, problems, 
 
 
 @pytest.mark.parametrize("score", [0.0, 1.0])
-def test_equal_rewards_move_nothing_but_the_kl(build, trained_weights, graders, score):
+def test_equal_rewards_move_nothing_where_the_kl_has_no_weight(build, trained_weights, graders, score):
     trainer = build(grader=graders["constant"](score), beta=0.0)
     before = trained_weights(trainer)
     trainer.train()
@@ -97,7 +97,7 @@ def test_what_failed_to_score_counts_zero_and_is_counted(build, graders):
     trainer = build(grader=graders["constant"](0.0, error="timed_out"), max_steps=1)
     trainer.train()
     (entry,) = rewards(trainer)
-    assert (entry["reward"], entry["num_errors"], entry["share_unparsed"]) == (0.0, 12, 0.0)
+    assert (entry["reward"], entry["num_timed_out"], entry["share_unparsed"]) == (0.0, 12, 0.0)
 
 
 def test_a_score_that_is_no_number_stops_the_run(build, graders):
@@ -163,9 +163,9 @@ def test_the_policys_own_generation_defaults_do_not_reach_the_rollouts(build, lo
 
 
 def test_the_probe_is_measured_when_it_is_due_and_changes_nothing(build, trained_weights):
-    with_probe = build(probe_every=2)
+    with_probe = build(without_context_every=2)
     with_probe.train()
-    without = build(probe_every=10**6)
+    without = build(without_context_every=10**6)
     without.train()
     assert_equal_weights(trained_weights(with_probe), trained_weights(without))
     measured = ["reward_without_context" in entry for entry in rewards(with_probe)]

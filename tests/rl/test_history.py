@@ -16,6 +16,7 @@ LOG = [
         "completions/clipped_ratio": 0.25,
         "share_unparsed": 1 / 3,
         "num_errors": 2.0,
+        "num_timed_out": 1.0,
         "grad_norm": 0.7,
         "num_tokens": 1200.0,
         "step_time": 12.3,
@@ -24,7 +25,7 @@ LOG = [
         "attention_share/math": 0.4,
         "attention_share/string": 0.6,
     },
-    {"step": 2, "reward": 0.2, "num_errors": 0.0, "num_tokens": 2400.0},
+    {"step": 2, "reward": 0.2, "num_errors": 0.0, "num_timed_out": 0.0, "num_tokens": 2400.0},
     {"step": 2, "train_runtime": 9.0},
 ]
 
@@ -33,10 +34,10 @@ def test_columns_and_blanks(tmp_path):
     write_history(tmp_path / "history.csv", history_rows(LOG, ["math", "string"]))
     assert (tmp_path / "history.csv").read_text().split("\n") == [
         "step,reward,reward_without_context,frac_reward_zero_std,kl,entropy,completion_length,share_cut,share_unparsed,"
-        "num_errors,grad_norm,tokens,attention_entropy,attention_entropy_prompt,attention_share/math,"
+        "num_errors,num_timed_out,grad_norm,tokens,attention_entropy,attention_entropy_prompt,attention_share/math,"
         "attention_share/string",
-        "1,0.1,0.05,0.5,1e-07,0.3,4.5,0.25,0.3333333333333333,2,0.7,1200,0.69,0.6,0.4,0.6",
-        "2,0.2,,,,,,,,0,,2400,,,,",
+        "1,0.1,0.05,0.5,1e-07,0.3,4.5,0.25,0.3333333333333333,2,1,0.7,1200,0.69,0.6,0.4,0.6",
+        "2,0.2,,,,,,,,0,0,,2400,,,,",
         "",
     ]
 
@@ -47,7 +48,8 @@ def test_without_experts_there_are_no_attention_columns():
 
 def test_numbers_are_read_back_to_the_bit(tmp_path):
     values = [0.1 + 0.2, 1 / 3, 2**-40, 1e300]
-    log = [{"step": i, "reward": value, "num_errors": 0.0, "num_tokens": 1.0} for i, value in enumerate(values)]
+    counts = {"num_errors": 0.0, "num_timed_out": 0.0, "num_tokens": 1.0}
+    log = [{"step": i, "reward": value, **counts} for i, value in enumerate(values)]
     write_history(tmp_path / "history.csv", history_rows(log, []))
     with (tmp_path / "history.csv").open() as stream:
         assert [float(row["reward"]) for row in csv.DictReader(stream)] == values

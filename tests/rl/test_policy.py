@@ -1,8 +1,13 @@
-"""Virtual ids: what the policy reads where they stand, in every way that it is run."""
+"""Virtual ids: what the policy reads where they stand, in every way that it is run.
+
+LoRA on `target_modules=all-linear`, a PeftModel passed as the policy, and the trainer's `evaluate()` and
+`log_completions` are not tested here, because the pipeline never uses them.
+"""
 
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
+from transformers import GenerationConfig
 
 from slmcollab.context.operator import AdapterSettings
 from slmcollab.generation.greedy import generate_greedy
@@ -22,6 +27,22 @@ def by_hand(plain, embedding, prompt, context_rows):
             place += 1
     assert place in (0, len(context_rows))
     return plain(inputs_embeds=torch.stack(rows).unsqueeze(0)).logits[0]
+
+
+def left_padded(prompts, pad):
+    """Return the ids of a batch and their attention mask."""
+    width = max(map(len, prompts))
+    ids = torch.tensor([(width - len(prompt)) * [pad] + prompt for prompt in prompts])
+    return ids, torch.tensor([(width - len(prompt)) * [0] + len(prompt) * [1] for prompt in prompts])
+
+
+def generate(loaded, max_new_tokens=8, **options):
+    """Return what transformers' generate gives for all prompts as one batch; the draws are the same every time."""
+    ids, mask = left_padded(loaded.prompts, loaded.tokenizer.pad_token_id)
+    ends = {"eos_token_id": loaded.tokenizer.eos_token_id, "pad_token_id": loaded.tokenizer.pad_token_id}
+    config = GenerationConfig(max_new_tokens=max_new_tokens, use_cache=True, **ends, **options)
+    torch.manual_seed(0)
+    return loaded.model.generate(input_ids=ids, attention_mask=mask, generation_config=config)
 
 
 @pytest.fixture
@@ -66,13 +87,54 @@ def test_left_padded_cached_generation_equals_unpadded_forward_from_hand_built_e
             assert logits.argmax(-1).tolist() == completion
 
 
+@pytest.mark.parametrize("position", ["before_header", "end"])
+@pytest.mark.parametrize("do_sample", [True, False])
+def test_logits_of_every_generated_step_are_those_of_hand_built_embeddings(load, base, features, do_sample, position):
+    """Tokens that are drawn leave the most probable path; what follows an end token is padding, and is read too."""
+    loaded, plain = load(position=position), base()
+    assert len(set(map(len, loaded.prompts))) > 1
+    table = plain.get_input_embeddings().weight.detach()
+    generated = generate(loaded, do_sample=do_sample, output_logits=True, return_dict_in_generate=True)
+    completions = generated.sequences[:, -len(generated.logits) :]
+    logits = torch.stack(generated.logits, dim=1)
+    with torch.no_grad():
+        context = loaded.model.context_adapter(features).tokens
+        for row, prompt, tokens, completion in zip(logits, loaded.prompts, context, completions.tolist(), strict=True):
+            expected = by_hand(plain, table, prompt + completion, tokens)[len(prompt) - 1 : -1]
+            torch.testing.assert_close(row, expected, atol=1e-5, rtol=0)
+    assert (logits.argmax(-1)[:, 0] != completions[:, 0]).any() == do_sample
+
+
+@pytest.mark.parametrize(
+    ("options", "per_prompt"),
+    [
+        ({"repetition_penalty": 1.5}, 1),
+        ({"no_repeat_ngram_size": 1}, 1),  # bans each id of the prompt, so the virtual ones too
+        ({"no_repeat_ngram_size": 2}, 1),
+        ({"do_sample": True, "num_return_sequences": 3}, 3),
+    ],
+)
+def test_generation_options_that_look_at_the_prompt_meet_virtual_ids(load, options, per_prompt):
+    loaded = load()
+    width, first = max(map(len, loaded.prompts)), loaded.context.first_id
+    generated = generate(loaded, **options)
+    assert len(generated) == per_prompt * len(loaded.prompts)
+    assert (generated[:, :width] >= first).sum(dim=1).tolist() == len(generated) * [loaded.context.m]
+    assert (generated[:, width:] < first).all()
+
+
+def test_virtual_ids_decode_to_nothing(load, tokenizer, problems):
+    """The tokenizer has no token of such an id, and leaves it out whether it skips special tokens or not."""
+    loaded = load()
+    for prompt, problem in zip(loaded.prompts, problems, strict=True):
+        assert tokenizer.decode(prompt, skip_special_tokens=True) == problem.question
+        assert tokenizer.decode(prompt, skip_special_tokens=False) == f"<u>{problem.question}<a>"
+
+
 def test_padded_batch_gives_the_logits_of_hand_built_embeddings(load, base, features, tokenizer):
     loaded, plain = load(), base()
     table = plain.get_input_embeddings().weight.detach()
-    width = max(map(len, loaded.prompts))
-    pad = tokenizer.pad_token_id
-    ids = torch.tensor([(width - len(prompt)) * [pad] + prompt for prompt in loaded.prompts])
-    mask = torch.tensor([(width - len(prompt)) * [0] + len(prompt) * [1] for prompt in loaded.prompts])
+    ids, mask = left_padded(loaded.prompts, tokenizer.pad_token_id)
     with torch.no_grad():
         context = loaded.model.context_adapter(features).tokens
         logits = loaded.model(input_ids=ids, attention_mask=mask).logits

@@ -3,10 +3,12 @@
 import pytest
 import torch
 
-from slmcollab.artifacts import digest, write_json
+from slmcollab.artifacts import digest, read_json, write_json
 from slmcollab.experts.features import write_features
 from slmcollab.rl.checkpoints import fingerprint
-from slmcollab.rl.record import describe_run
+from slmcollab.rl.record import describe_run, describe_training
+
+HEADER = {"expert": "toy", "id": "", "revision": "", "code": "abc", "truncated": "2"}
 
 
 @pytest.fixture
@@ -14,8 +16,7 @@ def run(tmp_path):
     """A policy of the hub's and one expert that was trained here."""
     write_json(tmp_path / "manifest.json", {"id": "lab/policy", "revision": "f" * 40})
     (tmp_path / "train.jsonl").write_text("{}\n")
-    header = {"expert": "toy", "id": "", "revision": ""}
-    write_features(tmp_path / "toy.safetensors", {"last_token": torch.ones(1, 2)}, header, ["p/0"])
+    write_features(tmp_path / "toy.safetensors", {"last_token": torch.ones(1, 2)}, HEADER, ["p/0"])
     files = {"policy": tmp_path / "manifest.json", "problems": tmp_path / "train.jsonl"}
     cell = {"policy": "base", "experts": ["toy"]}
     return {"cell": cell, "code": "abc", "seed": 0, "features": [tmp_path / "toy.safetensors"], **files}
@@ -32,20 +33,31 @@ def test_a_record_names_models_inputs_and_packages(run):
         "problems": digest(run["problems"]),
         "features/toy": digest(run["features"][0]),
     }
+    assert record["features"] == {"toy": {"code": "abc", "prompts_truncated": 2}}
     assert record["packages"]["trl"] == "1.16.0"
+
+
+def test_a_record_says_what_the_kl_is_measured_against():
+    assert describe_training(7, True) == {"reference": "policy without LoRA, zero context rows", "num_trainable": 7}
+    assert describe_training(7, False) == {"reference": "policy without LoRA", "num_trainable": 7}
 
 
 def test_every_part_of_a_run_is_in_its_fingerprint(run, tmp_path):
     (tmp_path / "other.jsonl").write_text("{}\n{}\n")
+    # The same model of the hub and the same expert, but other contents.
+    write_json(tmp_path / "other.json", {**read_json(run["policy"]), "files": {"model.safetensors": "0" * 64}})
+    write_features(tmp_path / "other.safetensors", {"last_token": torch.zeros(1, 2)}, HEADER, ["p/0"])
     others = [
         {"cell": run["cell"] | {"beta": 1}},
         {"code": "abd"},
         {"seed": 1},
         {"problems": tmp_path / "other.jsonl"},
+        {"policy": tmp_path / "other.json"},
+        {"features": [tmp_path / "other.safetensors"]},
     ]
     names = [fingerprint(describe_run(**(run | change))) for change in [{}, {}, *others]]
     assert names[0] == names[1]
-    assert len(set(names)) == 5
+    assert len(set(names)) == 1 + len(others)
 
 
 def test_a_team_with_a_file_too_few_is_refused(run):

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from slmcollab.rl.rollout import PROBE, Reward, attention_metrics
+from slmcollab.rl.rollout import WITHOUT_CONTEXT, Reward, attention_metrics
 from slmcollab.scoring.grader import Grader
 from slmcollab.scoring.score import Score
 
@@ -43,7 +43,7 @@ def call(reward, completions, **columns):
 def test_rewards_are_scores_and_failures_are_counted_apart_from_missing_answers(reward):
     rewards, logged = call(reward, ["right", "half", "mute", "slow", "mute"])
     assert rewards == [1.0, 0.5, 0.0, 0.0, 0.0]
-    assert logged == {"num_errors": 1, "share_unparsed": 0.4}  # two of five
+    assert logged == {"num_errors": 0, "num_timed_out": 1, "share_unparsed": 0.4}  # two of five
 
 
 def test_texts_and_lists_of_messages_are_graded_alike(reward):
@@ -53,7 +53,7 @@ def test_texts_and_lists_of_messages_are_graded_alike(reward):
 
 
 def test_the_probe_is_graded_and_logged_not_rewarded(reward):
-    rewards, logged = call(reward, ["mute", "mute"], **{PROBE: ["right", "slow"]})
+    rewards, logged = call(reward, ["mute", "mute"], **{WITHOUT_CONTEXT: ["right", "slow"]})
     assert rewards == [0.0, 0.0]
     assert logged["reward_without_context"] == 0.5
     assert logged["num_errors"] == 0

@@ -16,7 +16,7 @@ import torch
 import slmcollab
 from slmcollab import artifacts, seeding
 from slmcollab.experts.features import write_features
-from slmcollab.models import hub, toy
+from slmcollab.models import fetch, toy
 from slmcollab.rl.features import shuffled_rows
 
 GRPO = {
@@ -29,7 +29,7 @@ GRPO = {
     "max_new_tokens": 5,
     "temperature": 1.0,
     "gradient_checkpointing": False,
-    "probe_every": 5,
+    "without_context_every": 5,
     "save_every": 2,
 }
 CELL = {
@@ -49,7 +49,8 @@ CELL = {
     "team": "pair",
 }
 
-HEADER = {"id": "", "revision": ""}  # of features: which model made them; here none of the hub
+# Of features: which model and which code made them; here none of the hub.
+HEADER = {"expert": "toy", "id": "", "revision": "", "code": "abc", "truncated": "0"}
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +62,7 @@ def world(base, tokenizer, problems, tmp_path_factory):
     toy.train(policy, tokenizer, [rows], toy.Training(steps=60, batch_size=18, learning_rate=5e-3, noise_rows=4), 0)
     policy.save_pretrained(root / "policy/weights")
     tokenizer.save_pretrained(root / "policy/weights")
-    hub.write_manifest(root / "policy/manifest.json", root / "policy/weights", model="toy", block={"source": "toy"})
+    fetch.write_manifest(root / "policy/manifest.json", root / "policy/weights", model="toy", block={"source": "toy"})
     artifacts.write_problems(root / "problems.jsonl", problems)
     generator = torch.Generator().manual_seed(0)
     for expert, width in {"math": 8, "naive": 12}.items():
@@ -72,9 +73,9 @@ def world(base, tokenizer, problems, tmp_path_factory):
     return root
 
 
-def train_command(world, out, cell=CELL, seed=0):
+def train_command(world, out, cell=CELL, seed=0, code="abc"):
     return [
-        *("--cell", json.dumps(cell), "--code", "abc", "--seed", str(seed), "--job", "17"),
+        *("--cell", json.dumps(cell), "--code", code, "--seed", str(seed), "--job", "17"),
         *("--policy", world / "policy/manifest.json", "--problems", world / "problems.jsonl", "--features"),
         *[world / f"{expert}.safetensors" for expert in cell["experts"]],
         *("--checkpoints", out / "checkpoints", "--adapter", out / "adapter"),
@@ -171,9 +172,15 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_bytes(world, straight
 
 
 @pytest.mark.slow
-def test_a_checkpoint_of_another_seed_is_not_gone_on_from(world, tmp_path):
-    kill_when(lambda: saved_whole(tmp_path, 4), start("train_grpo", train_command(world, tmp_path, seed=1)))
-    assert "step 1/12" in finish(start("train_grpo", train_command(world, tmp_path, seed=0)))
+@pytest.mark.parametrize(
+    "other",
+    [{"seed": 1}, {"cell": {**CELL, "grpo": {**GRPO, "beta": 0.0}}}, {"code": "abd"}],
+    ids=lambda o: next(iter(o)),
+)
+def test_a_checkpoint_of_another_run_is_not_gone_on_from(world, straight, tmp_path, other):
+    kill_when(lambda: saved_whole(tmp_path, 4), start("train_grpo", train_command(world, tmp_path, **other)))
+    assert "step 1/12" in finish(start("train_grpo", train_command(world, tmp_path)))
+    assert outputs(tmp_path) == outputs(straight)
 
 
 @pytest.mark.slow

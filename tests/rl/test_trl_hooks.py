@@ -65,6 +65,16 @@ def test_reference_log_probs_are_the_untouched_policy_after_zero_rows(scored, ba
     assert (trl_scores(trainer, ids, mask) - reference).abs().mean() > 0.01
 
 
+def test_the_policy_is_itself_again_after_the_reference(scored, trained_weights):
+    trainer, ids, mask = scored
+    before, trained = trl_scores(trainer, ids, mask), trained_weights(trainer).keys()
+    with use_adapter(trainer.model, adapter_name=None):
+        reference = trl_scores(trainer, ids, mask)
+    assert torch.equal(trl_scores(trainer, ids, mask), before)
+    assert trained_weights(trainer).keys() == trained
+    assert (reference - before).abs().mean() > 0.01
+
+
 def test_scoring_completions_only_changes_no_score(scored, monkeypatch):
     trainer, ids, mask = scored
     assert trl.trainer.utils._use_triton(torch.device("cpu"))

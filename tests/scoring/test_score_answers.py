@@ -44,7 +44,7 @@ def files(tmp_path):
 
 
 def test_scores_of_a_run(files):
-    score_answers.main(cell=json.dumps(CELL), code="def", seed=3, **files)
+    score_answers.main(cell=json.dumps(CELL), code="def", answers_code="abc", seed=3, **files)
     result = read_json(files["scores"])
     heads = {key: result[key] for key in ("benchmark", "method", "team", "seed", "policy", "experts")}
     assert heads == {key: CELL[key] for key in heads if key != "seed"} | {"seed": 3}
@@ -60,26 +60,26 @@ def test_scores_of_a_run(files):
     assert result["counts"] == {"errors": 0, "timed_out": 0, "unseen": 25}
     assert result["training"]["reward_last_tenth"] == 0.75
     assert result["provenance"]["run"] == {"seed": 3, "code": "abc", "packages": {"torch": "2"}}
-    assert result["provenance"]["code"] == "def"
+    assert result["provenance"]["code"] == {"answers": "abc", "scores": "def"}
     inputs = ("answers", "problems", "train_problems", "history")
     assert result["provenance"]["inputs"] == {name: digest(files[name]) for name in inputs}
 
 
 def test_scores_are_the_same_bytes_again(files):
-    score_answers.main(cell=json.dumps(CELL), code="def", seed=3, **files)
+    score_answers.main(cell=json.dumps(CELL), code="def", answers_code="abc", seed=3, **files)
     first = files["scores"].read_bytes()
-    score_answers.main(cell=json.dumps(CELL), code="def", seed=3, **files)
+    score_answers.main(cell=json.dumps(CELL), code="def", answers_code="abc", seed=3, **files)
     assert files["scores"].read_bytes() == first
 
 
 def test_the_run_of_another_seed_is_refused(files):
     with pytest.raises(ArtifactError, match="the run of seed 3, not of seed 4"):
-        score_answers.main(cell=json.dumps(CELL), code="def", seed=4, **files)
+        score_answers.main(cell=json.dumps(CELL), code="def", answers_code="abc", seed=4, **files)
 
 
 def test_unanswered_problems_are_refused(files):
     lines = files["answers"].read_text().splitlines(keepends=True)
     files["answers"].write_text("".join(lines[:-1]))
     with pytest.raises(ArtifactError, match="1 of 100 problems unanswered"):
-        score_answers.main(cell=json.dumps(CELL), code="def", seed=3, **files)
+        score_answers.main(cell=json.dumps(CELL), code="def", answers_code="abc", seed=3, **files)
     assert not files["scores"].exists()

@@ -37,7 +37,7 @@ def test_metrics_shares_and_counts():
         "accuracy_unseen": 0.0,
         "score_mean": pytest.approx(25.0),
     }
-    assert result["shares"] == {"cut": pytest.approx(0.4), "unparsed": pytest.approx(0.4)}
+    assert result["shares"] == {"cut": pytest.approx(0.4), "unparsed": pytest.approx(0.2)}
     assert result["counts"] == {"errors": 1, "timed_out": 1, "unseen": 2}
     assert result["problems"]["a/1"] == {"score": 0.25, "seen": True}
     assert result["problems"]["a/3"] == {"score": 0.0, "seen": False}

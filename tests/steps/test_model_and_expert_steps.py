@@ -6,7 +6,7 @@ import torch
 from slmcollab.artifacts import Problem, digest, read_json, read_jsonl, write_problems
 from slmcollab.experts.features import POOLINGS, read_features, read_header
 from slmcollab.experts.pooling import draw
-from slmcollab.models import chat, hub
+from slmcollab.models import chat, fetch, hub
 from slmcollab.report.probe_table import probe_rows
 from slmcollab.steps import download_model, extract_features, probe_experts, train_toy_model, write_toy_corpus
 
@@ -30,7 +30,7 @@ def train(folder, *, steps, architecture, seed=11):
     }
     exams = [folder / f"{kind}.jsonl" for kind in corpora]
     paths = {"weights": folder / "model/weights", "manifest": folder / "model/manifest.json"}
-    train_toy_model.main(cell=json.dumps(cell), code="c0de", corpora=exams[:1], exams=exams, **paths)
+    train_toy_model.main(cell=json.dumps(cell), corpora=exams[:1], exams=exams, **paths)
     return paths["manifest"]
 
 
@@ -85,12 +85,12 @@ def test_features_of_a_split(folder):
 @pytest.mark.parametrize(("side", "pad"), [("left", "<pad>"), ("right", "<eos>"), ("left", "<eos>")])
 def test_features_do_not_depend_on_how_the_tokenizer_pads(folder, tmp_path, side, pad):
     plain = extract(folder / "model/manifest.json", folder / "train.jsonl", tmp_path / "plain.safetensors")
-    hub.copy(folder / "model/weights", tmp_path / "weights")
+    fetch.copy(folder / "model/weights", tmp_path / "weights")
     tokenizer = hub.load_tokenizer(tmp_path / "weights")
     tokenizer.padding_side, tokenizer.pad_token = side, pad
     tokenizer.save_pretrained(tmp_path / "weights")
     manifest = tmp_path / "manifest.json"
-    hub.write_manifest(manifest, tmp_path / "weights", model="small", block={"source": "toy"})
+    fetch.write_manifest(manifest, tmp_path / "weights", model="small", block={"source": "toy"})
     assert digest(extract(manifest, folder / "train.jsonl", tmp_path / "other.safetensors")) == digest(plain)
 
 
@@ -115,7 +115,6 @@ def probe(manifest, folder):
         extract(manifest, folder / f"{split}.jsonl", features)
     probe_experts.main(
         cell=json.dumps({"benchmark": "toy_sums", "expert": "small", "numeric_threads": 1, "ridge": 0.01}),
-        code="c0de",
         features_train=files["train"],
         features_test=files["test"],
         train_problems=folder / "train.jsonl",

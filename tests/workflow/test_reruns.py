@@ -1,8 +1,14 @@
 """Rerun exactness: what a change makes Snakemake plan after a finished run, each case beside its opposite."""
 
 import dataclasses
+import json
 import os
+import random
+import re
 import shutil
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -39,7 +45,11 @@ def test_comments_and_docstrings_rerun_nothing(checkout):
     for file in (checkout.folder / "workflow/slmcollab").rglob("*.py"):
         if text := file.read_text():
             _, _, code = text.removeprefix('"""').partition('"""')
+            code = re.sub(r'^    """[A-Z]', r'    """In other words, x', code, flags=re.MULTILINE)
             file.write_text(f'"""Another docstring."""\n# a comment\n\n{code}\n\n# another\n')
+    commented = ("Snakefile", "config.yaml", "workflow/rules/*.smk", "workflow/schemas/*.yaml", "workflow/*/tiny.yaml")
+    for file in [file for pattern in commented for file in checkout.folder.glob(pattern)]:
+        file.write_text(f"# a comment\n{file.read_text()}# another\n")
     assert checkout.planned("all") == {}
 
 
@@ -47,7 +57,9 @@ def test_touching_every_file_reruns_nothing(checkout):
     for file in [
         *checkout.folder.rglob("workflow/**/*"),
         *checkout.run.glob("results/**/*"),
+        *checkout.folder.glob("envs/*"),
         checkout.folder / "config.yaml",
+        checkout.folder / "Snakefile",
     ]:
         os.utime(file)
     assert checkout.planned("all") == {}
@@ -144,6 +156,8 @@ def test_one_seed_again_in_one_call_leaves_the_other_seeds_alone(checkout):
         f"{again}/{name}".removeprefix("results/")
         for name in ("run.json", "history.csv", "answers.jsonl", "scores.json")
     }
+    others = {name for name in redone if "/adapter/" in name and not name.startswith(again.removeprefix("results/"))}
+    assert not others
     assert {name for name in redone if "/adapter/" not in name} == own | {
         "musketeers/table1.csv",
         "table1.csv",
@@ -211,41 +225,30 @@ def test_every_file_of_a_run_is_a_declared_output_a_log_or_a_measurement(finishe
 
 
 @pytest.mark.slow
-def test_a_killed_training_started_again_ends_with_the_same_weights(checkout):
-    import signal
-    import subprocess
-    import time
-
+def test_a_killed_training_started_again_ends_with_the_same_weights(checkout, tmp_path):
+    """SIGKILL at a random moment, then Snakemake again, against a run that nobody disturbed."""
+    longer = changed(checkout, tmp_path, grpo={"max_steps": 40, "save_every": 5})
     target = f"{RUNS}/hidden_state/toy/seed1"
-    whole = {
-        name: (checkout.run / target / name).read_bytes()
-        for name in ("history.csv", "run.json", "adapter/adapter_model.safetensors")
-    }
-    started = checkout.start(
-        f"{target}/history.csv",
-        "--forcerun",
-        "train_grpo",
-        "--retries",
-        "0",
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    names = ["history.csv", "run.json", "adapter/adapter_model.safetensors"]
+    longer.snakemake(f"{target}/history.csv")
+    undisturbed = {name: (checkout.run / target / name).read_bytes() for name in names}
+
+    arguments = [f"{target}/history.csv", "--forcerun", "train_grpo"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    started = longer.start(*arguments, **quiet)
     checkpoints = checkout.run / "checkpoints" / Path(target).relative_to("results")
     deadline = time.monotonic() + 120
-    while not list(checkpoints.glob("checkpoint-2/complete.json")):
+    while not list(checkpoints.glob("*/checkpoint-*/complete.json")):
         assert time.monotonic() < deadline
         assert started.poll() is None
-        time.sleep(0.02)
-    trainings = subprocess.run(
-        ["pgrep", "-f", f"slmcollab.steps.train_grpo.*{target}/adapter"], capture_output=True, text=True
-    )
-    for pid in trainings.stdout.split():
-        os.kill(int(pid), signal.SIGKILL)
+        time.sleep(0.01)
+    time.sleep(random.uniform(0, 0.5))
+    os.kill(json.loads((checkpoints / "holder.json").read_text())["pid"], signal.SIGKILL)
     assert started.wait() != 0
     assert not (checkout.run / target / "history.csv").exists()
-    checkout.snakemake(f"{target}/history.csv")
-    log = (checkout.run / "results/logs/train_grpo" / Path(target).relative_to("results/musketeers")).with_suffix(
-        ".log"
-    )
-    assert "checkpoint-2" in log.read_text()
-    assert whole == {name: (checkout.run / target / name).read_bytes() for name in whole}
+
+    longer.snakemake(f"{target}/history.csv")
+    log = checkout.run / "results/logs/train_grpo" / Path(target).relative_to("results/musketeers")
+    steps = re.findall(r"^step (\d+)/40", log.with_suffix(".log").read_text(), re.MULTILINE)
+    assert int(steps[0]) > 5, "the second start goes on from a checkpoint"
+    assert undisturbed == {name: (checkout.run / target / name).read_bytes() for name in names}

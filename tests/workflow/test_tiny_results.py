@@ -15,7 +15,7 @@ TEAMS = {"single": "none", "hidden_state": "toy", "hidden_state_shuffled": "toy"
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory) -> Checkout:
     checkout = Checkout(copy_checkout(tmp_path_factory.mktemp("tiny") / "slmcollab"), configs=())
-    checkout.snakemake("all")
+    checkout.snakemake("all", "results/models/toy_generalist/manifest.json")
     return checkout
 
 
@@ -68,10 +68,8 @@ def test_attention_concentrates(tiny):
 
 
 def test_the_probe_says_beforehand_which_expert_knows(tiny):
-    with (tiny.run / "results/musketeers/table_probe.csv").open() as stream:
-        read = {
-            row["expert"]: float(row["accuracy"]) for row in csv.DictReader(stream) if row["pooling"] == "last_token"
-        }
+    rows = pd.read_csv(tiny.run / "results/musketeers/table_probe.csv")
+    read = rows[rows["pooling"] == "last_token"].set_index("expert")["accuracy"]
     assert read["toy_math"] >= 90
     assert max(read["toy_string"], read["toy_naive"]) <= 30
 
@@ -84,6 +82,15 @@ def test_specialists_are_apart_and_the_policy_knows_the_format_but_not_the_sums(
     assert known["toy_string"]["accuracy"]["reverse"] >= 0.8
     assert max(known[name]["accuracy"]["sums"] for name in ("toy_policy", "toy_string", "toy_naive")) <= 0.3
     assert known["toy_policy"]["format"]["sums"] == 1.0
+    assert min(known["toy_generalist"]["accuracy"].values()) >= 0.8
+    assert known["toy_generalist"]["accuracy"].keys() == {"sums", "reverse"}
+
+
+def test_a_toy_model_is_trained_within_a_minute_on_one_core(tiny):
+    measured = (tiny.run / "results/resources/train_toy_model").glob("*.resources.tsv")
+    seconds = {path.name: pd.read_csv(path, sep="\t")["cpu_time"].max() for path in measured}
+    assert len(seconds) == 5
+    assert max(seconds.values()) <= 60, seconds
 
 
 def test_a_second_run_has_nothing_to_do(tiny):

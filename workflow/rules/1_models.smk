@@ -47,13 +47,15 @@ rule train_toy_model:
         cell=cell(grid.model_cell),
         code=code("slmcollab.steps.train_toy_model"),
     shell:
-        "python -m slmcollab.steps.train_toy_model --cell {params.cell:q} --code {params.code}"
+        "python -m slmcollab.steps.train_toy_model --cell {params.cell:q}"
         " --corpora {input.corpora} --exams {input.exams}"
         " --weights {output.weights} --manifest {output.manifest} > {log} 2>&1"
 
 
 rule download_model:
     """Weights and tokenizer of a hub model at its pinned revision; runs where the network is, on the login node."""
+    input:
+        lambda wildcards: local_files(config["models"][wildcards.model]),
     output:
         weights=directory("results/models/{model}/weights"),
         manifest="results/models/{model}/manifest.json",

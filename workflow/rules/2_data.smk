@@ -13,7 +13,7 @@ rule generate_problems:
     benchmark:
         "results/resources/generate_problems/{benchmark}.resources.tsv"
     wildcard_constraints:
-        benchmark=named(benchmarks_from(False)),
+        benchmark=named(benchmarks_with_source(False)),
     conda:
         "../../envs/cpu.yaml"
     threads: config["numeric_threads"]
@@ -30,6 +30,8 @@ rule generate_problems:
 
 rule download_problems:
     """Both splits of a published benchmark at its pinned revision; runs on the login node."""
+    input:
+        lambda wildcards: local_files(config["benchmarks"][wildcards.benchmark]["source"]),
     output:
         train="results/data/{benchmark}/train.jsonl",
         test="results/data/{benchmark}/test.jsonl",
@@ -37,7 +39,7 @@ rule download_problems:
     log:
         "results/logs/download_problems/{benchmark}.log",
     wildcard_constraints:
-        benchmark=named(benchmarks_from(True)),
+        benchmark=named(benchmarks_with_source(True)),
     localrule: True
     conda:
         "../../envs/cpu.yaml"

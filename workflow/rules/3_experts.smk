@@ -15,7 +15,6 @@ rule extract_features:
         "results/logs/extract_features/{expert}/{benchmark}/{split}/{sequence}.log",
     benchmark:
         "results/resources/extract_features/{expert}/{benchmark}/{split}/{sequence}.resources.tsv"
-    retries: 2
     conda:
         "../../envs/gpu.yaml"
     threads: config["numeric_threads"]
@@ -52,6 +51,6 @@ rule probe_experts:
         cell=cell(grid.probe_cell),
         code=code("slmcollab.steps.probe_experts"),
     shell:
-        "python -m slmcollab.steps.probe_experts --cell {params.cell:q} --code {params.code}"
+        "python -m slmcollab.steps.probe_experts --cell {params.cell:q}"
         " --features-train {input.features_train} --features-test {input.features_test}"
         " --train-problems {input.train} --test-problems {input.test} --probe {output} > {log} 2>&1"

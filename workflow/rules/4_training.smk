@@ -17,7 +17,6 @@ rule train_grpo:
         "results/logs/train_grpo/{benchmark}/{method}/{team}/seed{seed}.log",
     benchmark:
         "results/resources/train_grpo/{benchmark}/{method}/{team}/seed{seed}.resources.tsv"
-    retries: 2
     conda:
         "../../envs/gpu.yaml"
     threads: config["numeric_threads"]
@@ -52,7 +51,6 @@ rule answer_problems:
         "results/logs/answer_problems/{benchmark}/{method}/{team}/seed{seed}.log",
     benchmark:
         "results/resources/answer_problems/{benchmark}/{method}/{team}/seed{seed}.resources.tsv"
-    retries: 2
     conda:
         "../../envs/gpu.yaml"
     threads: config["numeric_threads"]
@@ -89,7 +87,9 @@ rule score_answers:
     params:
         cell=cell(grid.score_cell),
         code=code("slmcollab.steps.score_answers", "slmcollab.scoring.{scorer}"),
+        answers_code=code("slmcollab.steps.answer_problems", "slmcollab.context.{operator}"),
     shell:
-        "python -m slmcollab.steps.score_answers --cell {params.cell:q} --code {params.code} --seed {wildcards.seed}"
+        "python -m slmcollab.steps.score_answers --cell {params.cell:q} --code {params.code}"
+        " --answers-code {params.answers_code} --seed {wildcards.seed}"
         " --answers {input.answers} --problems {input.test} --train-problems {input.train}"
         " --run {input.run} --history {input.history} --scores {output} > {log} 2>&1"

@@ -19,14 +19,14 @@ rule make_musketeers_table1:
         cell=cell(grid.table_cell),
         code=code("slmcollab.steps.make_musketeers_table1"),
     shell:
-        "python -m slmcollab.steps.make_musketeers_table1 --cell {params.cell:q} --code {params.code}"
+        "python -m slmcollab.steps.make_musketeers_table1 --cell {params.cell:q}"
         " --scores {input.scores} --published {input.published} --table {output} > {log} 2>&1"
 
 
 rule make_table1:
     """Both papers' Table 1 in one file, and for every cell the files that it came from."""
     input:
-        tables=["results/musketeers/table1.csv"],
+        tables=expand("results/{paper}/table1.csv", paper=config["papers"]),
         scores=paths(f"{RUN}/scores.json", grid.runs(config)),
     output:
         table="results/table1.csv",
@@ -61,7 +61,7 @@ rule plot_figure4:
         cell=cell(grid.figure4_cell),
         code=code("slmcollab.steps.plot_figure4"),
     shell:
-        "python -m slmcollab.steps.plot_figure4 --cell {params.cell:q} --code {params.code} --histories {input}"
+        "python -m slmcollab.steps.plot_figure4 --cell {params.cell:q} --histories {input}"
         " --figure-pdf {output.pdf} --figure-png {output.png} --figure-csv {output.csv} > {log} 2>&1"
 
 
@@ -80,5 +80,5 @@ rule write_probe_table:
         cell=cell(grid.probe_table_cell),
         code=code("slmcollab.steps.write_probe_table"),
     shell:
-        "python -m slmcollab.steps.write_probe_table --cell {params.cell:q} --code {params.code} --probes {input}"
+        "python -m slmcollab.steps.write_probe_table --cell {params.cell:q} --probes {input}"
         " --table {output} > {log} 2>&1"

@@ -1,6 +1,7 @@
 # Shared by the other files here: the checked config, wildcard constraints, and the two tracked params, cell and code.
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -9,27 +10,22 @@ sys.path.insert(0, f"{workflow.basedir}/workflow")
 import config_check
 import grid
 from code_digest import code_digest
+from slmcollab import choice
 
 # Repository files are inputs by a path relative to the working directory, so that moving a checkout reruns nothing.
 ROOT = os.path.relpath(workflow.basedir)
 PACKAGE = Path(workflow.basedir, "workflow/slmcollab")
 
 shell.prefix(
-    f"export PYTHONPATH={workflow.basedir}/workflow PYTHONHASHSEED=0 HF_HUB_OFFLINE=1 TRL_EXPERIMENTAL_SILENCE=1; "
+    f"export PYTHONPATH={shlex.quote(str(PACKAGE.parent))} PYTHONHASHSEED=0 HF_HUB_OFFLINE=1 TRL_EXPERIMENTAL_SILENCE=1; "
 )
-
-
-def modules(package, function):
-    """Return the modules of a package that define `function`: what the config may name there."""
-    files = Path(PACKAGE, package).glob("*.py")
-    return {file.stem for file in files if re.search(rf"^def {function}\(", file.read_text("utf-8"), re.M)}
 
 
 checked, complaints = config_check.check(
     config,
-    operators=modules("context", "build"),
-    loaders=modules("benchmarks", "load"),
-    scorers=modules("scoring", "score"),
+    operators=choice.names(choice.OPERATOR),
+    loaders=choice.names(choice.LOADER),
+    scorers=choice.names(choice.SCORER),
 )
 if complaints:
     sys.exit("\n".join(complaints))
@@ -45,8 +41,14 @@ def models_from(source):
     return [name for name, block in config["models"].items() if block["source"] == source]
 
 
-def benchmarks_from(kinds):
-    return [name for name, block in config["benchmarks"].items() if ("source" in block) == kinds]
+def benchmarks_with_source(has_source):
+    return [name for name, block in config["benchmarks"].items() if ("source" in block) == has_source]
+
+
+def local_files(block):
+    """Return the files of a block that names a local folder, so that an edit of one of them is seen; none otherwise."""
+    folder = block.get("path")
+    return sorted(str(file) for file in Path(folder).glob("*") if file.is_file()) if folder else []
 
 
 wildcard_constraints:
@@ -86,9 +88,9 @@ def growing(amount):
     return lambda wildcards, attempt: amount * attempt
 
 
-def paths(pattern, rows):
-    """Return the pattern filled in for each row (a Run, or a dict of wildcards)."""
-    return [pattern.format(**(row._asdict() if hasattr(row, "_asdict") else row)) for row in rows]
+def paths(pattern, runs):
+    """Return the pattern filled in for each run."""
+    return [pattern.format(**run._asdict()) for run in runs]
 
 
 def feature_files(split):
@@ -106,7 +108,5 @@ def feature_files(split):
 
 POLICY = config["policy"]["model"]
 RUN = "results/musketeers/{benchmark}/{method}/{team}/seed{seed}"
-TABLES = ["results/table1.csv", "results/musketeers/table_probe.csv"]
+TABLES = ["results/table1.csv", *(["results/musketeers/table_probe.csv"] if grid.probed(config) else [])]
 FIGURES = [f"results/musketeers/figure4.{suffix}" for suffix in ("pdf", "png", "csv") if grid.attention_runs(config)]
-if not grid.probed(config):
-    TABLES.remove("results/musketeers/table_probe.csv")

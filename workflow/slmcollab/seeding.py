@@ -5,7 +5,6 @@ import random
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy
     import torch
 
 
@@ -17,12 +16,6 @@ def derive(seed: int, *names: str | int) -> int:
 
 def python_generator(seed: int, *names: str | int) -> random.Random:
     return random.Random(derive(seed, *names))
-
-
-def numpy_generator(seed: int, *names: str | int) -> "numpy.random.Generator":
-    import numpy
-
-    return numpy.random.default_rng(derive(seed, *names))
 
 
 def torch_generator(seed: int, *names: str | int) -> "torch.Generator":

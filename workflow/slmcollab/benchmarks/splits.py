@@ -33,17 +33,20 @@ def check_unique(name: str, problems: Sequence[Problem]) -> None:
         raise ArtifactError(f"{name}: two problems share an id")
 
 
-def write_splits(splits: Splits, *, benchmark: str, data_seed: int, train: Path, test: Path, manifest: Path) -> None:
-    """Write both splits as JSON lines, then the manifest that counts and fingerprints them."""
+def write_splits(splits: Splits, block: dict[str, Any], *, train: Path, test: Path, manifest: Path) -> None:
+    """Write both splits as JSON lines, then the manifest that counts and fingerprints them.
+
+    block: the benchmark's config with its name (benchmark) and data_seed.
+    """
     for name, path, problems in (("train", train, splits.train), ("test", test, splits.test)):
-        check_unique(f"{benchmark} {name}", problems)
+        check_unique(f"{block['benchmark']} {name}", problems)
         write_problems(path, problems)
     write_json(
         manifest,
         {
-            "benchmark": benchmark,
+            "benchmark": block["benchmark"],
             "rule": splits.rule,
-            "data_seed": data_seed,
+            "data_seed": block["data_seed"],
             "num_train": len(splits.train),
             "num_test": len(splits.test),
             "overlap": count_overlap(splits),

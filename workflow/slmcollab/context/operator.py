@@ -5,17 +5,14 @@ with a number of context tokens `m` and `forward(features) -> ContextTokens`, or
 """
 
 import contextlib
-import importlib
-import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import ModuleType
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from slmcollab import context, seeding
+from slmcollab import seeding
 
 POSITIONS = ("before_header", "end")
 
@@ -49,14 +46,6 @@ class ContextTokens:
 
     tokens: Float[Tensor, "problem context policy_width"]
     attention: Float[Tensor, "problem context expert"] | None
-
-
-def get(name: str) -> ModuleType:
-    """Return the operator module `name`; raises ValueError naming those there are."""
-    allowed = sorted({module.name for module in pkgutil.iter_modules(context.__path__)} - {"operator"})
-    if name not in allowed:
-        raise ValueError(f"operator {name!r} is not one of {', '.join(allowed)}")
-    return importlib.import_module(f"{context.__name__}.{name}")
 
 
 @contextlib.contextmanager

@@ -69,7 +69,7 @@ def read_header(path: Path) -> dict[str, str]:
     """Return what made the features: expert, revision, dtype, layers, prompts, num_problems, truncated, sequence."""
     with _open(path) as file:
         header = json.loads((file.metadata() or {}).get("header", "{}"))
-    if not {"expert", "id", "revision"} <= header.keys():
+    if not {"expert", "id", "revision", "code", "truncated"} <= header.keys():
         raise ArtifactError(f"{path}: the header does not say which expert the features are from")
     return header
 

@@ -27,7 +27,7 @@ from slmcollab.scoring.grader import Grader
 class GrpoSettings:
     """One optimizer step is `prompts_per_step` prompts with `group_size` completions each; lengths are in tokens.
 
-    completions_per_device: how many of them go through the policy at once; probe_every, save_every: in steps.
+    completions_per_device: how many of them go through the policy at once; without_context_every, save_every: in steps.
     """
 
     prompts_per_step: int
@@ -39,7 +39,7 @@ class GrpoSettings:
     max_new_tokens: int
     temperature: float
     gradient_checkpointing: bool
-    probe_every: int
+    without_context_every: int
     save_every: int
 
     def __post_init__(self) -> None:
@@ -100,7 +100,7 @@ def build_trainer(
             train_dataset=_dataset(problems, settings, seed),
             processing_class=loaded.tokenizer,
             peft_config=_lora_config(policy, lora),
-            rollout_func=Rollout(loaded.prompts, loaded.plain_prompts, settings.probe_every),
+            rollout_func=Rollout(loaded.prompts, loaded.plain_prompts, settings.without_context_every),
         )
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(ReportStep)
@@ -193,8 +193,3 @@ def train(trainer: GRPOTrainer) -> None:
     checkpoints.remove_after(start, folder)
     trainer.add_callback(checkpoints.MarkComplete(folder.name))
     trainer.train(resume_from_checkpoint=str(start) if start else None)
-
-
-def describe(trainer: GRPOTrainer) -> dict[str, Any]:
-    """Return what a run's record says of its training: what the KL is measured against, and how much is trained."""
-    return {"reference": "policy without LoRA, zero context rows", "num_trainable": count_trainable(trainer)}

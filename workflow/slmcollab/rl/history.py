@@ -20,10 +20,11 @@ _COLUMNS = {
     "share_cut": "completions/clipped_ratio",
     "share_unparsed": "share_unparsed",
     "num_errors": "num_errors",
+    "num_timed_out": "num_timed_out",
     "grad_norm": "grad_norm",
     "tokens": "num_tokens",
 }
-_COUNTS = ("step", "num_errors", "tokens")
+_COUNTS = ("step", "num_errors", "num_timed_out", "tokens")
 
 
 def history_rows(log: Sequence[dict[str, Any]], experts: Sequence[str]) -> list[dict[str, Any]]:

@@ -14,9 +14,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from slmcollab import seeding
+from slmcollab import choice, seeding
 from slmcollab.artifacts import Problem
-from slmcollab.context import operator
 from slmcollab.context.operator import AdapterSettings, ContextTokens
 from slmcollab.models import chat, hub
 from slmcollab.rl.features import load_features
@@ -62,7 +61,7 @@ def attach_operator(
         # Sampling counts positions from the first real token, training from the first padding: equal under rotations.
         raise ValueError(f"a {policy.config.model_type} model cannot be the policy: its positions are not rotary")
     embedding = policy.get_input_embeddings()
-    adapter = operator.get(name).build(
+    adapter = choice.get(choice.OPERATOR, name).build(
         settings,
         expert_widths=[feature.shape[1] for feature in features],
         policy_width=embedding.embedding_dim,

@@ -8,23 +8,32 @@ from typing import Any
 from slmcollab.artifacts import digest, read_json
 from slmcollab.experts.features import read_header
 
-PACKAGES = ("torch", "transformers", "trl", "peft")
+PACKAGES = ("torch", "transformers", "trl", "peft", "reasoning_gym")
 
 
 def describe_run(
     cell: dict[str, Any], code: str, seed: int, *, policy: Path, problems: Path, features: Sequence[Path]
 ) -> dict[str, Any]:
-    """Return {cell, code, seed, inputs, models, packages} of a run.
+    """Return {cell, code, seed, inputs, models, features, packages} of a run.
 
     inputs: label -> sha256; models: name -> hub id and revision, None for a model that was trained here, as the
-    policy's manifest and the headers of the experts' features (in the order of the cell's experts) say.
+    policy's manifest and the headers of the experts' features (in the order of the cell's experts) say;
+    features: expert -> the digest of the code that made them, and how many prompts had to be cut.
     """
     manifest = read_json(policy)
     models = {cell["policy"]: {"id": manifest["id"], "revision": manifest["revision"]}}
-    inputs = {"policy": digest(policy), "problems": digest(problems)}
+    inputs, made = {"policy": digest(policy), "problems": digest(problems)}, {}
     for expert, path in zip(cell["experts"], features, strict=True):
         header = read_header(path)
         models[expert] = {"id": header["id"] or None, "revision": header["revision"] or None}
+        made[expert] = {"code": header["code"], "prompts_truncated": int(header["truncated"])}
         inputs[f"features/{expert}"] = digest(path)
     packages = {name: version(name) for name in PACKAGES}
-    return {"cell": cell, "code": code, "seed": seed, "inputs": inputs, "models": models, "packages": packages}
+    settings = {"cell": cell, "code": code, "seed": seed}
+    return {**settings, "inputs": inputs, "models": models, "features": made, "packages": packages}
+
+
+def describe_training(num_trainable: int, has_context: bool) -> dict[str, Any]:
+    """Return what a record says of the training: what the KL is measured against, and how much is trained."""
+    reference = "policy without LoRA, zero context rows" if has_context else "policy without LoRA"
+    return {"reference": reference, "num_trainable": num_trainable}

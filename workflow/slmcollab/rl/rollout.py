@@ -14,10 +14,10 @@ from trl import GRPOTrainer
 from slmcollab.artifacts import Problem
 from slmcollab.rl import trl_hooks
 from slmcollab.rl.policy import Context
-from slmcollab.scoring.grader import Grader
+from slmcollab.scoring.grader import TIMED_OUT, Grader
 from slmcollab.scoring.score import Score
 
-PROBE = "completion_without_context"
+WITHOUT_CONTEXT = "completion_without_context"
 
 
 @dataclass(frozen=True)
@@ -25,22 +25,22 @@ class Rollout:
     """TRL's rollout_func: prompts are chosen by the `example_id` in their last message, not read again.
 
     prompts: of each problem, with its context; plain_prompts: without, None where there is no context to leave out.
-    Every `probe_every` steps each prompt is answered from the plain prompt too. The probe draws from a fork of the
-    random streams, so that training goes the same way with it and without it.
+    Every `without_context_every` steps each prompt is answered from the plain prompt too; these answers draw from a
+    fork of the random streams, so that training goes the same way with them and without them.
     """
 
     prompts: list[list[int]]
     plain_prompts: list[list[int]] | None
-    probe_every: int
+    without_context_every: int
 
     def __call__(self, prompts: list[list[dict[str, Any]]], trainer: GRPOTrainer) -> dict[str, Any]:
         rows = [messages[-1]["example_id"] for messages in prompts]
         ids = [self.prompts[row] for row in rows]
         rollouts = {"prompt_ids": ids, "completion_ids": trl_hooks.sample(trainer, ids), "logprobs": None}
-        if self.plain_prompts is not None and trainer.state.global_step % self.probe_every == 0:
+        if self.plain_prompts is not None and trainer.state.global_step % self.without_context_every == 0:
             with torch.random.fork_rng():
                 probe = trl_hooks.sample(trainer, [self.plain_prompts[row] for row in rows])
-            rollouts[PROBE] = trainer.processing_class.batch_decode(probe, skip_special_tokens=True)
+            rollouts[WITHOUT_CONTEXT] = trainer.processing_class.batch_decode(probe, skip_special_tokens=True)
         return rollouts
 
 
@@ -63,11 +63,13 @@ class Reward:
         **columns: Any,
     ) -> list[float]:
         scores = self._grade(completions, row)
-        log_metric("num_errors", sum(score.error is not None for score in scores))
+        timed_out = sum(score.error == TIMED_OUT for score in scores)
+        log_metric("num_errors", sum(score.error is not None for score in scores) - timed_out)
+        log_metric("num_timed_out", timed_out)
         unparsed = sum(score.error is None and score.extracted is None for score in scores)
         log_metric("share_unparsed", unparsed / len(scores))
-        if PROBE in columns:
-            log_metric("reward_without_context", fmean(map(_reward, self._grade(columns[PROBE], row))))
+        if WITHOUT_CONTEXT in columns:
+            log_metric("reward_without_context", fmean(map(_reward, self._grade(columns[WITHOUT_CONTEXT], row))))
         attention = self.context.attention(row) if self.context else None
         if attention is not None:
             for name, value in attention_metrics(attention, self.experts).items():

@@ -10,8 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from slmcollab import choice
 from slmcollab.artifacts import Problem
-from slmcollab.scoring import loader, worker
+from slmcollab.scoring import worker
 from slmcollab.scoring.answers import extract_answer
 from slmcollab.scoring.score import Score
 
@@ -28,7 +29,7 @@ class Grader:
     """
 
     def __init__(self, scorer: str, time_limit_s: float | int) -> None:
-        self._module = loader.get(scorer)
+        self._module = choice.get(choice.SCORER, scorer)
         self._isolated = getattr(self._module, "ISOLATED", False)
         self._scorer = scorer
         self._time_limit_s = time_limit_s

@@ -48,6 +48,7 @@ def summarise_scores(
     seen = [problem.question in trained for problem in problems]
     correct = list(zip((score.correct for score in scores), seen, strict=True))
     timed_out = sum(score.error == TIMED_OUT for score in scores)
+    unparsed = [score.extracted is None and score.error is None for score in scores]
     return {
         "num_problems": len(problems),
         "metrics": {
@@ -56,7 +57,7 @@ def summarise_scores(
             "accuracy_unseen": _percent([right for right, known in correct if not known]),
             "score_mean": _percent([score.score for score in scores]),
         },
-        "shares": {"cut": _mean(cut), "unparsed": _mean([score.extracted is None for score in scores])},
+        "shares": {"cut": _mean(cut), "unparsed": _mean(unparsed)},
         "counts": {
             "errors": sum(score.error is not None for score in scores) - timed_out,
             "timed_out": timed_out,

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from slmcollab import choice
 from slmcollab.artifacts import Problem
-from slmcollab.scoring import loader
 
 READY = b"ready"
 MEMORY_BYTES = 2 * 2**30
@@ -22,7 +22,7 @@ START = (
 
 def serve(scorer: str, handle: int) -> None:
     """Answer requests {completion, problem} on a connection with {score: ...} or {error: ...} until it closes."""
-    module = loader.get(scorer)
+    module = choice.get(choice.SCORER, scorer)
     _limit_memory()
     with Connection(handle) as connection:
         connection.send_bytes(READY)

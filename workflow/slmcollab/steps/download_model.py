@@ -6,7 +6,7 @@ from pathlib import Path
 import tyro
 
 from slmcollab.artifacts import replacing
-from slmcollab.models import hub
+from slmcollab.models import fetch
 
 
 def main(*, cell: str, weights: Path, manifest: Path) -> None:
@@ -14,10 +14,10 @@ def main(*, cell: str, weights: Path, manifest: Path) -> None:
     block = json.loads(cell)
     with replacing(weights) as folder:
         if block["source"] == "path":
-            hub.copy(Path(block["path"]), folder)
+            fetch.copy(Path(block["path"]), folder)
         else:
-            hub.download(block["id"], block["revision"], folder, gated=block.get("gated", False))
-    hub.write_manifest(manifest, weights, model=block["model"], block=block)
+            fetch.download(block["id"], block["revision"], folder, gated=block.get("gated", False))
+    fetch.write_manifest(manifest, weights, model=block["model"], block=block)
 
 
 if __name__ == "__main__":

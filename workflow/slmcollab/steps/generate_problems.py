@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tyro
 
-from slmcollab.benchmarks import loader
+from slmcollab import choice
 from slmcollab.benchmarks.splits import write_splits
 
 
@@ -15,15 +15,8 @@ def main(*, cell: str, processes: int, train: Path, test: Path, manifest: Path) 
     if sys.flags.hash_randomization:
         raise RuntimeError("start Python with PYTHONHASHSEED=0: some tasks' items depend on the order of Python's sets")
     block = json.loads(cell)
-    splits = loader.get(block["loader"]).load(block | {"num_processes": processes}, block["data_seed"])
-    write_splits(
-        splits,
-        benchmark=block["benchmark"],
-        data_seed=block["data_seed"],
-        train=train,
-        test=test,
-        manifest=manifest,
-    )
+    splits = choice.get(choice.LOADER, block["loader"]).load(block | {"num_processes": processes}, block["data_seed"])
+    write_splits(splits, block, train=train, test=test, manifest=manifest)
 
 
 if __name__ == "__main__":

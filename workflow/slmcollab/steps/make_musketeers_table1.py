@@ -9,8 +9,8 @@ from slmcollab.artifacts import read_json, write_text
 from slmcollab.report.tables import COLUMNS, csv_text, format_rows, read_published, table_rows
 
 
-def main(*, cell: str, code: str, scores: list[Path], published: Path, table: Path) -> None:
-    """Write the tidy table of every cell of the grid; `code` only makes the job depend on its code."""
+def main(*, cell: str, scores: list[Path], published: Path, table: Path) -> None:
+    """Write the tidy table of every cell of the grid."""
     contents = {str(path): read_json(path) for path in scores}
     rows = table_rows(contents, json.loads(cell), read_published(published))
     write_text(table, csv_text(COLUMNS, format_rows(rows)))

@@ -13,8 +13,8 @@ from slmcollab.report.style import write_figure
 from slmcollab.report.tables import csv_text
 
 
-def main(*, cell: str, code: str, histories: list[Path], figure_pdf: Path, figure_png: Path, figure_csv: Path) -> None:
-    """Draw the runs that the cell lists in the order of the histories; `code` only makes the job depend on its code."""
+def main(*, cell: str, histories: list[Path], figure_pdf: Path, figure_png: Path, figure_csv: Path) -> None:
+    """Draw the runs that the cell lists in the order of the histories."""
     runs = json.loads(cell)["runs"]
     if len(runs) != len(histories):
         raise ArtifactError(f"{len(histories)} histories for the {len(runs)} runs of the cell")

@@ -15,7 +15,6 @@ from slmcollab.experts.features import POOLINGS, read_features
 def main(
     *,
     cell: str,
-    code: str,
     features_train: Path,
     features_test: Path,
     train_problems: Path,

@@ -14,6 +14,7 @@ def main(
     *,
     cell: str,
     code: str,
+    answers_code: str,
     seed: int,
     answers: Path,
     problems: Path,
@@ -37,7 +38,7 @@ def main(
         "seed": seed,
         **summary.summarise_scores(tests, graded, cut=[row["cut"] for row in rows], trained=trained),
         "training": summary.summarise_history(summary.read_history(history)),
-        "provenance": {"run": record, "inputs": digests, "code": code},
+        "provenance": {"run": record, "inputs": digests, "code": {"answers": answers_code, "scores": code}},
     }
     write_json(scores, results)
 

@@ -10,7 +10,7 @@ from slmcollab.rl import adapters, grpo
 from slmcollab.rl.checkpoints import fingerprint, one_writer
 from slmcollab.rl.history import history_rows, write_history
 from slmcollab.rl.policy import PolicySettings, load_policy
-from slmcollab.rl.record import describe_run
+from slmcollab.rl.record import describe_run, describe_training
 from slmcollab.scoring.grader import Grader
 
 
@@ -42,7 +42,8 @@ def main(
         adapters.save_adapter(trainer.model, adapter, name=settings["policy"])
         write_history(history, history_rows(trainer.state.log_history, loaded.experts))
         made = {"adapter": artifacts.digest(adapter), "history": artifacts.digest(history)}
-        artifacts.write_json(run, record | grpo.describe(trainer) | {"outputs": made})
+        training = describe_training(grpo.count_trainable(trainer), loaded.context is not None)
+        artifacts.write_json(run, record | training | {"outputs": made})
 
 
 if __name__ == "__main__":

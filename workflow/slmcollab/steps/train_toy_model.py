@@ -7,13 +7,13 @@ import tyro
 
 from slmcollab import seeding
 from slmcollab.artifacts import read_jsonl, replacing
-from slmcollab.models import hub, toy
+from slmcollab.models import fetch, hub, toy
 from slmcollab.models.toy_tokenizer import build_tokenizer
 
 MAX_QUESTIONS = 200  # of an exam
 
 
-def main(*, cell: str, code: str, corpora: list[Path], exams: list[Path], weights: Path, manifest: Path) -> None:
+def main(*, cell: str, corpora: list[Path], exams: list[Path], weights: Path, manifest: Path) -> None:
     """Train a small language model from scratch on toy corpora, and examine it."""
     settings = json.loads(cell)
     seeding.fix_threads(settings["numeric_threads"])
@@ -27,7 +27,7 @@ def main(*, cell: str, code: str, corpora: list[Path], exams: list[Path], weight
     # What is examined is what the other rules will load.
     model, tokenizer = hub.load_model(weights, dtype="float32").cpu(), hub.load_tokenizer(weights)
     results = {path.stem: toy.sit_exam(model, tokenizer, read_jsonl(path)[:MAX_QUESTIONS]) for path in exams}
-    hub.write_manifest(
+    fetch.write_manifest(
         manifest,
         weights,
         model=settings["model"],

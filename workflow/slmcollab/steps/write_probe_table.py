@@ -10,8 +10,8 @@ from slmcollab.report.probe_table import COLUMNS, probe_rows
 from slmcollab.report.tables import csv_text
 
 
-def main(*, cell: str, code: str, probes: list[Path], table: Path) -> None:
-    """Write the probes in the order given; `code` only makes the job depend on its code."""
+def main(*, cell: str, probes: list[Path], table: Path) -> None:
+    """Write the probes in the order given."""
     rows = probe_rows({str(path): read_json(path) for path in probes}, json.loads(cell)["benchmarks"])
     write_text(table, csv_text(COLUMNS, rows))
 
