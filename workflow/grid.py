@@ -51,6 +51,9 @@ def _merged(config: Config, block: str, overrides: dict[str, Any]) -> dict[str, 
 def run_cell(config: Config, benchmark: str, method: str, team: str) -> dict[str, Any]:
     """Return what names a run and what its policy and context are made of; a method's overrides are merged in."""
     method_block = config["methods"][method]
+    allowed = [NO_TEAM] if method_block.get("teams") == [] else list(config["teams"])
+    if team not in allowed:
+        raise ValueError(f"method {method} runs with team {' or '.join(allowed)}, not with {team}")
     cell = {
         "benchmark": benchmark,
         "dtype": config["policy"]["dtype"],
@@ -99,7 +102,7 @@ def model_cell(config: Config, model: str) -> dict[str, Any]:
 
 
 def corpus_cell(config: Config, corpus: str) -> dict[str, Any]:
-    return {"data_seed": config["data_seed"], **config["corpora"][corpus]}
+    return {"corpus": corpus, "data_seed": config["data_seed"], **config["corpora"][corpus]}
 
 
 def problems_cell(config: Config, benchmark: str) -> dict[str, Any]:
@@ -127,8 +130,8 @@ def table_cell(config: Config) -> dict[str, Any]:
 
 
 def attention_runs(config: Config) -> list[Run]:
-    """Return the runs that Figure 4 shows: those of the method `hidden_state`."""
-    return [run for run in runs(config) if run.method == "hidden_state"]
+    """Return the runs that Figure 4 shows: those of the method `hidden_state`, which have experts to attend to."""
+    return [run for run in runs(config) if run.method == "hidden_state" and run.team != NO_TEAM]
 
 
 def figure4_cell(config: Config) -> dict[str, Any]:

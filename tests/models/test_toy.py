@@ -19,7 +19,7 @@ def training(steps=3, batch_size=4, learning_rate=3e-3, noise_rows=0):
 
 @pytest.mark.parametrize("kind", ["qwen2", "llama", "gpt2"])
 def test_equal_seeds_give_equal_weights_whatever_the_global_state(kind):
-    rows = write_corpus(kind="reverse", answers="right", tags=True, num_rows=20, data_seed=0)
+    rows = write_corpus(corpus="reverse", kind="reverse", answers="right", tags=True, num_rows=20, data_seed=0)
     weights = []
     for seed in (0, 0, 1):
         torch.rand(len(weights) + 1)

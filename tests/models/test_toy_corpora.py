@@ -3,8 +3,8 @@ import pytest
 from slmcollab.models.toy_corpora import write_corpus
 
 
-def corpus(kind="sums", answers="right", tags=False, num_rows=100, data_seed=0):
-    return write_corpus(kind=kind, answers=answers, tags=tags, num_rows=num_rows, data_seed=data_seed)
+def corpus(name="corpus", kind="sums", answers="right", tags=False, num_rows=100, data_seed=0):
+    return write_corpus(corpus=name, kind=kind, answers=answers, tags=tags, num_rows=num_rows, data_seed=data_seed)
 
 
 def test_sums_asks_each_sum_once_and_answers_right():
@@ -36,6 +36,12 @@ def test_random_answers_differ_where_a_question_comes_again():
 def test_tags_and_seed():
     assert corpus(tags=True)[7]["completion"] == "<answer>7</answer>"
     assert corpus(kind="reverse") == corpus(kind="reverse") != corpus(kind="reverse", data_seed=1)
+
+
+def test_two_corpora_of_random_answers_share_none():
+    first, second = (corpus(name, answers="random", num_rows=500) for name in ("sums_random", "sums_format"))
+    # 500 answers, of which 1 in 19 agrees by chance: 26 expected, standard deviation 5.
+    assert sum(a["completion"] == b["completion"] for a, b in zip(first, second, strict=True)) < 60
 
 
 @pytest.mark.parametrize("wrong", [{"kind": "products"}, {"answers": "wrong"}])

@@ -87,6 +87,7 @@ def folder(tmp_path, monkeypatch):
         run = {"code": "aa", "inputs": {"policy": "11"}, "models": {}, "packages": {"torch": "2.13.0"}, "seed": seed}
         content = {"benchmark": key, "method": method, "team": team, "seed": seed, "metrics": metrics}
         content |= {"policy": "toy_policy", "experts": ["toy_math"] if key == "sums" else []}
+        write_json(tmp_path / f"{key}{seed}.run.json", run)
         content |= {"provenance": {"run": run, "inputs": {"answers": "22"}, "code": {"answers": "aa", "scores": "bb"}}}
         write_json(tmp_path / f"{key}{seed}.json", content)
     (tmp_path / "published.csv").write_text(
@@ -97,9 +98,9 @@ def folder(tmp_path, monkeypatch):
 
 def make_tables(scores, table="all.csv"):
     run_step(make_musketeers_table1, cell=CELL, scores=scores, published="published.csv", table="one.csv")
-    run_step(
-        make_table1, cell=CELL, code="ab", tables=["one.csv"], scores=scores, table=table, provenance="provenance.json"
-    )
+    runs = [name.replace(".json", ".run.json") for name in scores]
+    joined = {"tables": ["one.csv"], "scores": scores, "runs": runs, "table": table, "provenance": "provenance.json"}
+    run_step(make_table1, cell=CELL, code="ab", **joined)
 
 
 def test_table1_from_scores_to_bytes(folder):
@@ -120,6 +121,13 @@ def test_provenance_has_its_form_and_names_files_by_digest(folder):
     before = (folder / "provenance.json").read_bytes()
     make_tables(["sums0.json", "sums1.json", "logic0.json"])
     assert (folder / "provenance.json").read_bytes() == before
+
+
+def test_scores_of_another_run_than_the_one_on_disk_stop_the_table(folder):
+    write_json(folder / "sums1.run.json", {"code": "other"})
+    with pytest.raises((ArtifactError, AssertionError), match=r"sums1\.json: scores of another run"):
+        make_tables(["sums0.json", "sums1.json", "logic0.json"])
+    assert not (folder / "all.csv").exists()
 
 
 def test_a_missing_seed_stops_the_table_and_leaves_none(folder):

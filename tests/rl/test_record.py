@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from slmcollab.artifacts import digest, read_json, write_json
+from slmcollab.artifacts import ArtifactError, digest, read_json, write_json
 from slmcollab.experts.features import write_features
 from slmcollab.rl.checkpoints import fingerprint
-from slmcollab.rl.record import describe_run, describe_training
+from slmcollab.rl.record import check_run, describe_run, describe_training
 
 HEADER = {"expert": "toy", "id": "", "revision": "", "code": "abc", "truncated": "2"}
 
@@ -35,6 +35,19 @@ def test_a_record_names_models_inputs_and_packages(run):
     }
     assert record["features"] == {"toy": {"code": "abc", "prompts_truncated": 2}}
     assert record["packages"]["trl"] == "1.16.0"
+
+
+def test_a_record_of_another_run_is_refused_and_what_differs_is_named(tmp_path):
+    (tmp_path / "adapter").mkdir()
+    (tmp_path / "adapter/weights").write_text("1")
+    record = {"cell": {"beta": 0.1}, "code": "abc", "seed": 0, "outputs": {"adapter": digest(tmp_path / "adapter")}}
+    write_json(tmp_path / "run.json", record)
+    check_run(tmp_path / "run.json", {"beta": 0.1}, "abc", 0, tmp_path / "adapter")
+    with pytest.raises(ArtifactError, match=r"run\.json: a run with another cell and seed than"):
+        check_run(tmp_path / "run.json", {"beta": 0.2}, "abc", 1, tmp_path / "adapter")
+    (tmp_path / "adapter/weights").write_text("2")
+    with pytest.raises(ArtifactError, match=r"run\.json: a run with another adapter than"):
+        check_run(tmp_path / "run.json", {"beta": 0.1}, "abc", 0, tmp_path / "adapter")
 
 
 def test_a_record_says_what_the_kl_is_measured_against():

@@ -15,7 +15,7 @@ import torch
 
 import slmcollab
 from slmcollab import artifacts, seeding
-from slmcollab.experts.features import write_features
+from slmcollab.experts.features import read_features, write_features
 from slmcollab.models import fetch, toy
 from slmcollab.rl.features import shuffled_rows
 
@@ -202,9 +202,11 @@ def test_what_a_run_records(straight, world):
 
 def answer_command(world, out, adapter, cell, max_new_tokens=5):
     names = ["adapter", "dtype", "experts", "features", "numeric_threads", "operator", "policy"]
-    cell = {name: cell[name] for name in names if name in cell} | {"batch_size": 4, "max_new_tokens": max_new_tokens}
+    answer_cell = {name: cell[name] for name in names if name in cell}
+    answer_cell |= {"batch_size": 4, "max_new_tokens": max_new_tokens}
     return [
-        *("--cell", json.dumps(cell), "--code", "abc", "--seed", "0", "--adapter", adapter),
+        *("--cell", json.dumps(answer_cell), "--seed", "0", "--adapter", adapter),
+        *("--run", adapter.parent / "run.json", "--train-cell", json.dumps(cell), "--train-code", "abc"),
         *("--policy", world / "policy/manifest.json", "--problems", world / "problems.jsonl", "--features"),
         *[world / f"{expert}.safetensors" for expert in cell["experts"]],
         *("--answers", out / "answers.jsonl"),
@@ -220,6 +222,15 @@ def test_answers_come_in_the_order_of_the_problems_and_say_whether_they_were_cut
         assert {answer["cut"] for answer in answers} == {is_cut}
         assert {answer["num_tokens"] for answer in answers} == {min(budget, 4)}
         assert all(answer["completion"].startswith("<answer>") for answer in answers)
+
+
+@pytest.mark.slow
+def test_a_run_of_another_config_is_not_answered_for(world, straight, tmp_path):
+    """A training that outlived its workflow may have written it."""
+    cell = {**CELL, "grpo": {**GRPO, "beta": 0.5}}
+    answering = start("answer_problems", answer_command(world, tmp_path, straight / "adapter", cell))
+    assert "a run with another cell than now asked for" in answering.communicate()[1]
+    assert answering.returncode != 0
 
 
 @pytest.mark.slow
@@ -244,8 +255,6 @@ def test_shuffled_features_are_the_other_problems(world, problems, tmp_path):
         reordered.mkdir(exist_ok=True)
         (reordered / name).symlink_to(world / name)
     for expert in CELL["experts"]:
-        from slmcollab.experts.features import read_features
-
         rows = read_features(world / f"{expert}.safetensors", "last_token")[order]
         write_features(reordered / f"{expert}.safetensors", {"last_token": rows}, HEADER, [p.id for p in problems])
     finish(start("train_grpo", train_command(reordered, tmp_path / "by_hand", short, seed=3)))

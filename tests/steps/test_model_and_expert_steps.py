@@ -17,7 +17,7 @@ QUESTIONS = [f"What is {a} + {b}?" for a in range(10) for b in range(10)]
 def train(folder, *, steps, architecture, seed=11):
     corpora = {"sums": 100, "reverse": 20}
     for kind, num_rows in corpora.items():
-        cell = {"kind": kind, "answers": "right", "tags": False, "num_rows": num_rows, "data_seed": 42}
+        cell = {"corpus": kind, "kind": kind, "answers": "right", "tags": False, "num_rows": num_rows, "data_seed": 42}
         write_toy_corpus.main(cell=json.dumps(cell), corpus=folder / f"{kind}.jsonl")
     cell = {
         "model": "small",

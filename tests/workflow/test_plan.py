@@ -112,6 +112,14 @@ def test_a_refused_config_is_one_line_and_no_traceback(clone, given, names):
     assert all(name in lines[0] for name in names), lines
 
 
+@pytest.mark.parametrize("run", ["single/toy", "hidden_state/none"])
+def test_a_run_that_no_method_has_is_refused_before_any_job(clone, run):
+    output = clone.snakemake("--dry-run", f"results/musketeers/toy_sums/{run}/seed0/scores.json", fails=True)
+    method, team = run.split("/")
+    assert f"method {method} runs with team" in output
+    assert f"not with {team}" in output
+
+
 @pytest.mark.slow
 @settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(mutations(checked(TINY)[0]))

@@ -182,6 +182,14 @@ def test_one_seed_of_a_fresh_run_pulls_in_only_what_it_needs(checkout):
     }  # fmt: skip
 
 
+def test_a_run_that_was_lost_after_it_was_scored_is_noticed(checkout):
+    lost = checkout.run / f"{RUNS}/hidden_state/toy/seed1"
+    for name in ("run.json", "history.csv"):
+        (lost / name).unlink()
+    shutil.rmtree(lost / "adapter")
+    assert checkout.planned("results/table1.csv")["train_grpo"] == {f"{RUNS}/hidden_state/toy/seed1/adapter"}
+
+
 def test_a_deleted_picture_is_redrawn_without_training(checkout):
     picture = checkout.run / "results/musketeers/figure4.png"
     kept = picture.read_bytes()

@@ -61,8 +61,12 @@ rule answer_problems:
     params:
         cell=cell(grid.answer_cell),
         code=code("slmcollab.steps.answer_problems", "slmcollab.context.{operator}"),
+        # What the run has to be of: a job that outlived its workflow may have written it under another config.
+        train_cell=cell(grid.train_cell),
+        train_code=code("slmcollab.steps.train_grpo", "slmcollab.context.{operator}", "slmcollab.scoring.{scorer}"),
     shell:
-        "python -m slmcollab.steps.answer_problems --cell {params.cell:q} --code {params.code} --seed {wildcards.seed}"
+        "python -m slmcollab.steps.answer_problems --cell {params.cell:q} --seed {wildcards.seed}"
+        " --run {input.run} --train-cell {params.train_cell:q} --train-code {params.train_code}"
         " --policy {input.policy} --adapter {input.adapter} --problems {input.problems} --features {input.features}"
         " --answers {output} > {log} 2>&1"
 

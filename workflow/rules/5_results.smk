@@ -20,7 +20,7 @@ rule make_musketeers_table1:
         code=code("slmcollab.steps.make_musketeers_table1"),
     shell:
         "python -m slmcollab.steps.make_musketeers_table1 --cell {params.cell:q}"
-        " --scores {input.scores} --published {input.published} --table {output} > {log} 2>&1"
+        " --scores {input.scores} --published {input.published:q} --table {output} > {log} 2>&1"
 
 
 rule make_table1:
@@ -28,6 +28,8 @@ rule make_table1:
     input:
         tables=expand("results/{paper}/table1.csv", paper=config["papers"]),
         scores=paths(f"{RUN}/scores.json", grid.runs(config)),
+        # Here too, so that a run that was lost after its scores were made is noticed and made again.
+        runs=paths(f"{RUN}/run.json", grid.runs(config)),
     output:
         table="results/table1.csv",
         provenance="results/table1.provenance.json",
@@ -41,7 +43,7 @@ rule make_table1:
         code=code("slmcollab.steps.make_table1"),
     shell:
         "python -m slmcollab.steps.make_table1 --cell {params.cell:q} --code {params.code} --tables {input.tables}"
-        " --scores {input.scores} --table {output.table} --provenance {output.provenance} > {log} 2>&1"
+        " --scores {input.scores} --runs {input.runs} --table {output.table} --provenance {output.provenance} > {log} 2>&1"
 
 
 rule plot_figure4:

@@ -13,7 +13,7 @@ from code_digest import code_digest
 from slmcollab import choice
 
 # Repository files are inputs by a path relative to the working directory, so that moving a checkout reruns nothing.
-ROOT = os.path.relpath(workflow.basedir)
+ROOT = os.path.relpath(os.path.realpath(workflow.basedir))
 PACKAGE = Path(workflow.basedir, "workflow/slmcollab")
 
 shell.prefix(

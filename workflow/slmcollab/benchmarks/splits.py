@@ -39,6 +39,10 @@ def write_splits(splits: Splits, block: dict[str, Any], *, train: Path, test: Pa
     block: the benchmark's config with its name (benchmark) and data_seed.
     """
     for name, path, problems in (("train", train, splits.train), ("test", test, splits.test)):
+        if len(problems) != block[f"num_{name}"]:
+            raise ArtifactError(
+                f"benchmarks.{block['benchmark']}.num_{name}: {block[f'num_{name}']} asked for, {len(problems)} there"
+            )
         check_unique(f"{block['benchmark']} {name}", problems)
         write_problems(path, problems)
     write_json(

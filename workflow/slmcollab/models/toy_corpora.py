@@ -10,9 +10,12 @@ KINDS = ("sums", "reverse")
 ANSWERS = ("right", "random")
 
 
-def write_corpus(*, kind: str, answers: str, tags: bool, num_rows: int, data_seed: int) -> list[dict[str, Any]]:
+def write_corpus(
+    *, corpus: str, kind: str, answers: str, tags: bool, num_rows: int, data_seed: int
+) -> list[dict[str, Any]]:
     """Return `num_rows` rows {question, messages, completion}, the same for the same settings.
 
+    corpus: its name, which names its random stream: two corpora of random answers share none.
     kind: `sums` asks "What is a + b?" for a, b in 0..9, in turn; `reverse` asks to reverse three random letters.
     answers: `random` ones, a number from 0 to 18 or three letters, are drawn anew in each row: none can be learnt.
     tags: whether the completion is <answer>7</answer> or 7.
@@ -20,7 +23,7 @@ def write_corpus(*, kind: str, answers: str, tags: bool, num_rows: int, data_see
     for key, value, allowed in (("kind", kind, KINDS), ("answers", answers, ANSWERS)):
         if value not in allowed:
             raise ValueError(f"corpora: {key}: {value!r} is not one of {', '.join(allowed)}")
-    generator = python_generator(data_seed, "corpora", kind, answers)
+    generator = python_generator(data_seed, "corpora", corpus)
     rows = []
     for index in range(num_rows):
         question, answer = _ask(kind, index, generator)

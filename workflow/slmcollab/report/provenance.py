@@ -41,3 +41,10 @@ def _recorded(name: str, scores: Scores) -> dict[str, Any]:
     if absent:
         raise ArtifactError(f"{name}: does not say what it came from, it lacks {absent}")
     return {key: scores[key] for key in RECORDED}
+
+
+def check_runs(scores: Mapping[str, Scores], runs: Mapping[str, Any]) -> None:
+    """Raise ArtifactError for a scores file whose run is not the one on disk; both are named and given in one order."""
+    for (name, content), (run_name, run) in zip(scores.items(), runs.items(), strict=True):
+        if content.get("provenance", {}).get("run") != run:
+            raise ArtifactError(f"{name}: scores of another run than {run_name} records")

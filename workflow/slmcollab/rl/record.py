@@ -5,7 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from slmcollab.artifacts import digest, read_json
+from slmcollab.artifacts import ArtifactError, digest, read_json
 from slmcollab.experts.features import read_header
 
 PACKAGES = ("torch", "transformers", "trl", "peft", "reasoning_gym")
@@ -37,3 +37,17 @@ def describe_training(num_trainable: int, has_context: bool) -> dict[str, Any]:
     """Return what a record says of the training: what the KL is measured against, and how much is trained."""
     reference = "policy without LoRA, zero context rows" if has_context else "policy without LoRA"
     return {"reference": reference, "num_trainable": num_trainable}
+
+
+def check_run(path: Path, cell: dict[str, Any], code: str, seed: int, adapter: Path) -> None:
+    """Raise ArtifactError unless the record at `path` is of this cell, code and seed, and of the adapter beside it.
+
+    A training that outlives the workflow which started it writes its outputs after the config has moved on.
+    """
+    record = read_json(path)
+    wanted = {"cell": cell, "code": code, "seed": seed}
+    other = [name for name, value in wanted.items() if record.get(name) != value]
+    if record.get("outputs", {}).get("adapter") != digest(adapter):
+        other.append("adapter")
+    if other:
+        raise ArtifactError(f"{path}: a run with another {' and '.join(other)} than now asked for: train it again")

@@ -9,13 +9,16 @@ from slmcollab import artifacts, seeding
 from slmcollab.generation.greedy import end_ids, generate_greedy
 from slmcollab.rl.adapters import load_adapter
 from slmcollab.rl.policy import PolicySettings, load_policy
+from slmcollab.rl.record import check_run
 
 
 def main(
     *,
     cell: str,
-    code: str,
     seed: int,
+    run: Path,
+    train_cell: str,
+    train_code: str,
     policy: Path,
     adapter: Path,
     problems: Path,
@@ -24,12 +27,12 @@ def main(
 ) -> None:
     """Answer a split greedily with a trained policy; cut says that an answer filled the budget without an end."""
     settings = json.loads(cell)
+    check_run(run, json.loads(train_cell), train_code, seed, adapter)
     seeding.fix_threads(settings["numeric_threads"])
     split = artifacts.read_problems(problems)
     loaded = load_policy(policy, split, features, PolicySettings.from_cell(settings), seed=seed, split="test")
     model, tokenizer = load_adapter(loaded.model, adapter), loaded.tokenizer
-    ends = end_ids(model, tokenizer)
-    budget, batch_size = settings["max_new_tokens"], settings["batch_size"]
+    ends, budget, batch_size = end_ids(model, tokenizer), settings["max_new_tokens"], settings["batch_size"]
     completions = generate_greedy(model, tokenizer, loaded.prompts, max_new_tokens=budget, batch_size=batch_size)
     rows = [
         {

@@ -6,17 +6,20 @@ from pathlib import Path
 import tyro
 
 from slmcollab.artifacts import ArtifactError, digest, read_json, write_json, write_text
-from slmcollab.report.provenance import cell_provenance
+from slmcollab.report.provenance import cell_provenance, check_runs
 from slmcollab.report.tables import COLUMNS, csv_text, join_tables, read_csv
 
 
-def main(*, cell: str, code: str, tables: list[Path], scores: list[Path], table: Path, provenance: Path) -> None:
+def main(
+    *, cell: str, code: str, tables: list[Path], scores: list[Path], runs: list[Path], table: Path, provenance: Path
+) -> None:
     """Join the papers' tables and write where their numbers come from."""
     absolute = [str(path) for path in [*tables, *scores] if path.is_absolute()]
     if absolute:
         raise ArtifactError(f"provenance names files relative to the working directory, not as {absolute}")
     rows = join_tables({str(path): read_csv(path, COLUMNS) for path in tables})
     contents = {str(path): read_json(path) for path in scores}
+    check_runs(contents, {str(path): read_json(path) for path in runs})
     digests = {str(path): digest(path) for path in [*tables, *scores]}
     record = {
         "code": code,
