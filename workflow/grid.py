@@ -73,8 +73,14 @@ def run_cell(config: Config, benchmark: str, method: str, team: str) -> dict[str
     return cell
 
 
+def grpo_of(config: Config, benchmark: str) -> dict[str, Any]:
+    """Return the training settings of a benchmark, its overrides merged in."""
+    return _merged(config, "grpo", config["benchmarks"][benchmark].get("grpo", {}))
+
+
 def train_cell(config: Config, benchmark: str, method: str, team: str) -> dict[str, Any]:
-    grpo = _merged(config, "grpo", config["benchmarks"][benchmark].get("grpo", {}))
+    """Return the cell of a training, without `save_every`: how often a checkpoint is written changes no output."""
+    grpo = {key: value for key, value in grpo_of(config, benchmark).items() if key != "save_every"}
     time_limit = {"time_limit_s": config["evaluation"]["time_limit_s"]}
     scoring = {"scorer": config["benchmarks"][benchmark]["scorer"], "evaluation": time_limit}
     return {**run_cell(config, benchmark, method, team), **scoring, "grpo": grpo, "lora": config["lora"]}
@@ -82,8 +88,8 @@ def train_cell(config: Config, benchmark: str, method: str, team: str) -> dict[s
 
 def answer_cell(config: Config, benchmark: str, method: str, team: str) -> dict[str, Any]:
     """Return the cell of the answers, without scorer and training settings, which reach them as weights."""
-    grpo = _merged(config, "grpo", config["benchmarks"][benchmark].get("grpo", {}))
-    budget = {"batch_size": config["evaluation"]["batch_size"], "max_new_tokens": grpo["max_new_tokens"]}
+    max_new_tokens = grpo_of(config, benchmark)["max_new_tokens"]
+    budget = {"batch_size": config["evaluation"]["batch_size"], "max_new_tokens": max_new_tokens}
     return {**run_cell(config, benchmark, method, team), **budget}
 
 

@@ -1,3 +1,5 @@
+"""Feature files: what is written is read, equal bytes, and what is refused."""
+
 import subprocess
 import sys
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""Pooled hidden states against one prompt at a time, unpadded."""
+
 import itertools
 
 import pytest

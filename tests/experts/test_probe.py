@@ -1,3 +1,5 @@
+"""The linear probe, with answers that can and cannot be read."""
+
 import numpy as np
 import pytest
 

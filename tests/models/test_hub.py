@@ -1,3 +1,5 @@
+"""Model folders: fetched, copied, described and loaded; nothing here needs a network."""
+
 import json
 
 import pytest

@@ -1,3 +1,5 @@
+"""Toy models: sizes counted by hand, equal seeds, what a few steps teach."""
+
 import pytest
 import torch
 
@@ -100,26 +102,14 @@ def test_a_model_learns_its_corpus_and_no_other():
     model = toy.build_model(toy.Architecture("llama", 32, 1, 2), TOKENIZER, 0)
     loss = toy.train(model, TOKENIZER, [rows], training(steps=80, batch_size=8, learning_rate=1e-2), seed=0)
     assert loss < 0.1
-    assert toy.answer(model, TOKENIZER, rows, 3) == ["11", "12", "13", "14"]
     assert toy.sit_exam(model, TOKENIZER, rows) == toy.Exam(accuracy=1.0, format=0.0)
     assert toy.sit_exam(model, TOKENIZER, [row("10?", "12")]).accuracy == 0
-
-
-def test_greedy_answers_equal_those_of_generate():
-    model = toy.build_model(toy.Architecture("gpt2", 32, 2, 2), TOKENIZER, 3)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.mul_(3)  # freshly drawn weights repeat the last token
-    rows = [row("1?", ""), row("a long question: abcdef?", "")]
-    for asked, given in zip(rows, toy.answer(model, TOKENIZER, rows, 6), strict=True):
-        ids = TOKENIZER.apply_chat_template(asked["messages"], add_generation_prompt=True, return_tensors="pt")
-        completion = model.generate(**ids, max_new_tokens=6, do_sample=False)[0, ids["input_ids"].shape[1] :]
-        assert given == TOKENIZER.decode(completion, skip_special_tokens=True)
 
 
 def test_exam_reads_what_stands_in_tags(monkeypatch):
     rows = [row("a", "7"), row("b", "<answer>12</answer>"), row("c", "abc"), row("d", "1")]
     model = toy.build_model(SMALL, TOKENIZER, 0)
     completions = ["<answer>7</answer>", "12", "<answer>abc", "<answer>2</answer>"]
-    monkeypatch.setattr(toy, "answer", lambda *_: completions)
+    ids = [TOKENIZER(text, add_special_tokens=False).input_ids for text in completions]
+    monkeypatch.setattr(toy, "generate_greedy", lambda *_, **__: ids)
     assert toy.sit_exam(model, TOKENIZER, rows) == toy.Exam(accuracy=0.5, format=0.5)

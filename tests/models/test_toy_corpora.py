@@ -1,3 +1,5 @@
+"""What toy models are taught."""
+
 import pytest
 
 from slmcollab.models.toy_corpora import write_corpus

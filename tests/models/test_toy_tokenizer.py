@@ -1,3 +1,5 @@
+"""The toy tokenizer: characters, numbers, tags and marks."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -30,7 +30,6 @@ GRPO = {
     "temperature": 1.0,
     "gradient_checkpointing": False,
     "without_context_every": 5,
-    "save_every": 2,
 }
 CELL = {
     "adapter": {"latent_dim": 16, "num_heads": 4, "m": 4, "context_position": "before_header"},
@@ -78,7 +77,7 @@ def train_command(world, out, cell=CELL, seed=0, code="abc"):
         *("--cell", json.dumps(cell), "--code", code, "--seed", str(seed), "--job", "17"),
         *("--policy", world / "policy/manifest.json", "--problems", world / "problems.jsonl", "--features"),
         *[world / f"{expert}.safetensors" for expert in cell["experts"]],
-        *("--checkpoints", out / "checkpoints", "--adapter", out / "adapter"),
+        *("--checkpoints", out / "checkpoints", "--save-every", "2", "--adapter", out / "adapter"),
         *("--run", out / "run.json", "--history", out / "history.csv"),
     ]
 

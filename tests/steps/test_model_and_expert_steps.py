@@ -1,3 +1,5 @@
+"""The entries that make toy models, features and probes, one after the other."""
+
 import json
 
 import pytest

@@ -409,6 +409,7 @@ def assert_runnable(config):
         assert is_count(seed, 0)
         assert seed < 2**32
         assert_trainable(json.loads(grid.as_json(grid.train_cell(config, benchmark, method, team))))
+        assert is_count(grid.grpo_of(config, benchmark)["save_every"])
         problems = grid.problems_cell(config, benchmark)
         assert problems["loader"] in LOADERS
         assert is_count(problems["num_train"])
@@ -424,7 +425,7 @@ def assert_runnable(config):
 
 def assert_trainable(cell):
     grpo, team = cell["grpo"], cell["team"]
-    assert set(grpo) == set(PAPER["grpo"])
+    assert set(grpo) == set(PAPER["grpo"]) - {"save_every"}
     assert type(grpo.pop("gradient_checkpointing")) is bool
     assert all(is_number(grpo.pop(key)) for key in ("beta", "learning_rate", "temperature"))
     assert all(is_count(value) for value in grpo.values())

@@ -126,6 +126,10 @@ def test_swapping_two_values_reruns_the_cells_that_hold_them(checkout, tmp_path)
     assert "extract_features" not in planned
 
 
+def test_another_interval_of_checkpoints_reruns_nothing(checkout, tmp_path):
+    assert changed(checkout, tmp_path, grpo={"save_every": 1}).planned("all") == {}
+
+
 def test_the_order_of_config_keys_does_not_matter(checkout, tmp_path):
     text = yaml.safe_load((checkout.folder / "config.yaml").read_text())
     backwards = {

@@ -27,12 +27,13 @@ rule train_grpo:
     params:
         cell=cell(grid.train_cell),
         code=code("slmcollab.steps.train_grpo", "slmcollab.context.{operator}", "slmcollab.scoring.{scorer}"),
+        save_every=save_every,
         # Undeclared on purpose: Snakemake empties declared outputs before a retry, checkpoints have to survive it.
         checkpoints="checkpoints/musketeers/{benchmark}/{method}/{team}/seed{seed}",
     shell:
         "python -m slmcollab.steps.train_grpo --cell {params.cell:q} --code {params.code} --seed {wildcards.seed}"
         " --policy {input.policy} --problems {input.problems} --features {input.features}"
-        " --checkpoints {params.checkpoints} --job ${{SLURM_JOB_ID:-local}}"
+        " --checkpoints {params.checkpoints} --save-every {params.save_every} --job ${{SLURM_JOB_ID:-local}}"
         " --adapter {output.adapter} --run {output.run} --history {output.history} > {log} 2>&1"
 
 

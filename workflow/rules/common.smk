@@ -83,6 +83,11 @@ def code(*names):
     return digest
 
 
+def save_every(wildcards, threads):
+    """Return the steps between two checkpoints; Snakemake does not track a params function that also takes threads."""
+    return grid.grpo_of(config, wildcards.benchmark)["save_every"]
+
+
 def growing(amount):
     """Return a resources function: `amount` times the attempt, so that a job killed by a limit gets more the next time."""
     return lambda wildcards, attempt: amount * attempt

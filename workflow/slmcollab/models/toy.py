@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerBase
 
+from slmcollab.generation.greedy import generate_greedy
 from slmcollab.models.chat import encode, encode_parts
 from slmcollab.seeding import derive, torch_generator
 
@@ -140,25 +141,6 @@ def _loss(model: PreTrainedModel, batch: Batch, generator: torch.Generator) -> F
     )
 
 
-@torch.inference_mode()
-def answer(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row], num_tokens: int
-) -> list[str]:
-    """Return the greedy completion of each row's question, up to its end or `num_tokens`, tags kept."""
-    prompts = [encode(tokenizer, row["messages"]) for row in rows]
-    lengths = torch.tensor([len(prompt) for prompt in prompts])
-    ids = torch.zeros(len(prompts), int(lengths.max()) + num_tokens, dtype=torch.long)
-    for row, prompt in zip(ids, prompts, strict=True):
-        row[: len(prompt)] = torch.tensor(prompt)
-    every = torch.arange(len(prompts))
-    for step in range(num_tokens):
-        logits = model(input_ids=ids, use_cache=False).logits
-        ids[every, lengths + step] = logits[every, lengths + step - 1].argmax(-1)
-    new = [row[n : n + num_tokens].tolist() for row, n in zip(ids, lengths.tolist(), strict=True)]
-    ends = [tokens.index(tokenizer.eos_token_id) if tokenizer.eos_token_id in tokens else num_tokens for tokens in new]
-    return [tokenizer.decode(tokens[:end], skip_special_tokens=True) for tokens, end in zip(new, ends, strict=True)]
-
-
 @dataclass(frozen=True)
 class Exam:
     """Shares of an exam's questions, 0 to 1: answered right, and answered in tags."""
@@ -170,7 +152,9 @@ class Exam:
 def sit_exam(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row]) -> Exam:
     """Return how `model` does on the questions of `rows`, answering greedily; what stands in tags is the answer."""
     num_tokens = 1 + max(len(tokenizer(f"<answer>{row['completion']}</answer>").input_ids) for row in rows)
-    completions = answer(model, tokenizer, rows, num_tokens)
+    prompts = [encode(tokenizer, row["messages"]) for row in rows]
+    ids = generate_greedy(model, tokenizer, prompts, max_new_tokens=num_tokens, batch_size=len(prompts))
+    completions = tokenizer.batch_decode(ids, skip_special_tokens=True)
     found = [re.fullmatch(r"<answer>(.*)</answer>", completion, re.DOTALL) for completion in completions]
     answers = [match.group(1) if match else text for match, text in zip(found, completions, strict=True)]
     right = [given == _bare(row["completion"]) for given, row in zip(answers, rows, strict=True)]

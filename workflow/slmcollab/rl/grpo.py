@@ -1,4 +1,4 @@
-"""GRPO on LoRA and the context adapter together, with TRL's own trainer and loss (§5)."""
+"""GRPO on LoRA and the context adapter together, with TRL's own trainer and loss (n-Musketeers, §5)."""
 
 import random
 import warnings

@@ -23,6 +23,7 @@ def main(
     problems: Path,
     features: list[Path],
     checkpoints: Path,
+    save_every: int,
     job: str,
     adapter: Path,
     run: Path,
@@ -32,18 +33,17 @@ def main(
     settings = json.loads(cell)
     seeding.fix_threads(settings["numeric_threads"])
     record = describe_run(settings, code, seed, policy=policy, problems=problems, features=features)
-    folder = checkpoints / fingerprint(record)  # another run's checkpoints are neither read nor rotated away
-    split = artifacts.read_problems(problems)
+    split, folder = artifacts.read_problems(problems), checkpoints / fingerprint(record)
     with one_writer(checkpoints, job), Grader(settings["scorer"], settings["evaluation"]["time_limit_s"]) as grader:
         loaded = load_policy(policy, split, features, PolicySettings.from_cell(settings), seed=seed, split="train")
-        grpo_settings, lora = grpo.GrpoSettings(**settings["grpo"]), grpo.LoraSettings(**settings["lora"])
-        trainer = grpo.build_trainer(loaded, split, grader, grpo_settings, lora, seed=seed, folder=folder)
+        how = (grpo.GrpoSettings(**settings["grpo"], save_every=save_every), grpo.LoraSettings(**settings["lora"]))
+        trainer = grpo.build_trainer(loaded, split, grader, *how, seed=seed, folder=folder)
         grpo.train(trainer)
         adapters.save_adapter(trainer.model, adapter, name=settings["policy"])
         write_history(history, history_rows(trainer.state.log_history, loaded.experts))
         made = {"adapter": artifacts.digest(adapter), "history": artifacts.digest(history)}
-        training = describe_training(grpo.count_trainable(trainer), loaded.context is not None)
-        artifacts.write_json(run, record | training | {"outputs": made})
+        trained = describe_training(grpo.count_trainable(trainer), loaded.context is not None)
+        artifacts.write_json(run, record | trained | {"outputs": made})
 
 
 if __name__ == "__main__":
