@@ -1,4 +1,4 @@
-"""Hidden-state collaboration: learned queries read the experts' pooled hidden states by one cross-attention (n-Musketeers, §4)."""
+"""Hidden-state collaboration (n-Musketeers, §4): learned queries read the experts' pooled states by one cross-attention."""
 
 import math
 from collections.abc import Sequence
