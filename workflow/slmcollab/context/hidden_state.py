@@ -1,4 +1,4 @@
-"""Hidden-state collaboration (n-Musketeers, §4): learned queries read the experts' pooled states by one cross-attention."""
+"""Hidden-state collaboration (n-Musketeers, §4): learned queries read the experts by one cross-attention."""
 
 import math
 from collections.abc import Sequence
