@@ -21,12 +21,14 @@ rule all:
     input:
         TABLES,
         FIGURES,
+        RECORDS,
 
 
 rule tables:
     """Every table, from stored scores."""
     input:
         TABLES,
+        RECORDS,
 
 
 rule figures:

@@ -191,7 +191,7 @@ def test_a_run_that_was_lost_after_it_was_scored_is_noticed(checkout):
     for name in ("run.json", "history.csv"):
         (lost / name).unlink()
     shutil.rmtree(lost / "adapter")
-    assert checkout.planned("results/table1.csv")["train_grpo"] == {f"{RUNS}/hidden_state/toy/seed1/adapter"}
+    assert checkout.planned("tables")["train_grpo"] == {f"{RUNS}/hidden_state/toy/seed1/adapter"}
 
 
 def test_a_deleted_picture_is_redrawn_without_training(checkout):

@@ -28,7 +28,6 @@ rule make_table1:
     input:
         tables=expand("results/{paper}/table1.csv", paper=config["papers"]),
         scores=paths(f"{RUN}/scores.json", grid.runs(config)),
-        # Here too, so that a run that was lost after its scores were made is noticed and made again.
         runs=paths(f"{RUN}/run.json", grid.runs(config)),
     output:
         table="results/table1.csv",

@@ -115,3 +115,5 @@ POLICY = config["policy"]["model"]
 RUN = "results/musketeers/{benchmark}/{method}/{team}/seed{seed}"
 TABLES = ["results/table1.csv", *(["results/musketeers/table_probe.csv"] if grid.probed(config) else [])]
 FIGURES = [f"results/musketeers/figure4.{suffix}" for suffix in ("pdf", "png", "csv") if grid.attention_runs(config)]
+# Targets too, so that a run that was lost after it was scored is noticed: Snakemake does not look between targets.
+RECORDS = paths(f"{RUN}/run.json", grid.runs(config))
