@@ -14,7 +14,6 @@ from slmcollab.analysis.attention import (
     entropy_reward_correlation,
     mean_dynamics,
     read_history,
-    tenth_means,
 )
 
 LN2 = math.log(2)
@@ -106,15 +105,6 @@ def test_mean_over_runs_step_by_step():
 def test_runs_of_different_steps_have_no_mean():
     with pytest.raises(ValueError, match="steps"):
         mean_dynamics([run([1.0, 0.5], [0.0, 0.2]), run([1.0, 0.5], [0.0, 0.2], steps=[1, 2])])
-
-
-@pytest.mark.parametrize(
-    ("count", "first", "last"),
-    # A tenth of 25 is 2 steps: (1 + 2) / 2 and (24 + 25) / 2; of 5, one step.
-    [(20, 1.5, 19.5), (25, 1.5, 24.5), (5, 1.0, 5.0), (1, 1.0, 1.0)],
-)
-def test_first_and_last_tenth(count, first, last):
-    assert tenth_means(np.arange(1.0, count + 1)) == (first, last)
 
 
 def test_block_means_keep_the_rest():

@@ -86,6 +86,15 @@ def write_history(path, rows):
     return path
 
 
+@pytest.mark.parametrize(
+    ("count", "first", "last"),
+    # A tenth of 25 is 2 steps: (1 + 2) / 2 and (24 + 25) / 2; of 5, one step.
+    [(20, 1.5, 19.5), (25, 1.5, 24.5), (5, 1.0, 5.0), (1, 1.0, 1.0)],
+)
+def test_first_and_last_tenth(count, first, last):
+    assert summary.tenth_means([float(step) for step in range(1, count + 1)]) == (first, last)
+
+
 def test_training_is_summarised_over_its_tenths(tmp_path):
     # 25 steps: a tenth is 2 steps; rewards 0.01 ... 0.25
     rows = [[step, step / 100, 0.5, step % 2, 0.25, ""] for step in range(1, 26)]

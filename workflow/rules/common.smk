@@ -16,10 +16,7 @@ from slmcollab import choice
 ROOT = os.path.relpath(os.path.realpath(workflow.basedir))
 PACKAGE = Path(workflow.basedir, "workflow/slmcollab")
 
-shell.prefix(
-    f"export PYTHONPATH={shlex.quote(str(PACKAGE.parent))} PYTHONHASHSEED=0 HF_HUB_OFFLINE=1 TRL_EXPERIMENTAL_SILENCE=1; "
-)
-
+shell.prefix(f"export PYTHONPATH={shlex.quote(str(PACKAGE.parent))} PYTHONHASHSEED=0 HF_HUB_OFFLINE=1; ")
 
 checked, complaints = config_check.check(
     config,

@@ -75,14 +75,6 @@ def mean_dynamics(runs: Sequence[Dynamics]) -> Dynamics:
     return Dynamics(**means | {"step": runs[0].step})
 
 
-def tenth_means(values: Float[np.ndarray, " step"]) -> tuple[float, float]:
-    """Return the means over the first and the last tenth of the steps; a tenth is rounded down, at least one step."""
-    if len(values) == 0:
-        raise ValueError("no steps")
-    size = max(1, len(values) // 10)
-    return float(values[:size].mean()), float(values[-size:].mean())
-
-
 def block_means(values: Float[np.ndarray, " step"], size: int) -> Float[np.ndarray, " block"]:
     """Return the means over consecutive blocks of `size` steps; the last block holds what is left."""
     return np.array([values[start : start + size].mean() for start in range(0, len(values), size)])

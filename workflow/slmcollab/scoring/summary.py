@@ -85,12 +85,18 @@ def read_history(path: Path) -> list[dict[str, float]]:
     return rows
 
 
+def tenth_means(values: Sequence[float]) -> tuple[float, float]:
+    """Return the means over the first and the last tenth of the steps; a tenth is rounded down, at least one step."""
+    size = max(1, len(values) // 10)
+    return fmean(values[:size]), fmean(values[-size:])
+
+
 def summarise_history(rows: Sequence[dict[str, float]]) -> dict[str, float]:
-    """Return the mean reward of the first and last tenth of the steps (at least one) and the other columns' means."""
-    tenth = max(1, len(rows) // 10)
+    """Return the mean reward of the first and last tenth of the steps and the other columns' means."""
+    first, last = tenth_means([row["reward"] for row in rows])
     return {
-        "reward_first_tenth": fmean(row["reward"] for row in rows[:tenth]),
-        "reward_last_tenth": fmean(row["reward"] for row in rows[-tenth:]),
+        "reward_first_tenth": first,
+        "reward_last_tenth": last,
         **{column: fmean(row[column] for row in rows) for column in HISTORY_COLUMNS[2:]},
     }
 
