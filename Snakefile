@@ -11,8 +11,12 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/1_models.smk"
 include: "workflow/rules/2_data.smk"
 include: "workflow/rules/3_experts.smk"
+include: "workflow/rules/3b_answers.smk"
 include: "workflow/rules/4_training.smk"
-include: "workflow/rules/5_results.smk"
+include: "workflow/rules/4b_attention.smk"
+include: "workflow/rules/5_tables.smk"
+include: "workflow/rules/6_figures.smk"
+include: "workflow/rules/7_claims.smk"
 
 
 rule all:

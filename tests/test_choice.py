@@ -3,20 +3,22 @@
 import pytest
 
 from slmcollab import choice
-from slmcollab.benchmarks import toy_sums
+from slmcollab.benchmarks import toy_digits
 from slmcollab.context import hidden_state
 from slmcollab.scoring import exact
 
 
 def test_a_module_is_found_by_its_name():
     assert choice.get(choice.OPERATOR, "hidden_state") is hidden_state
-    assert choice.get(choice.LOADER, "toy_sums") is toy_sums
+    assert choice.get(choice.LOADER, "toy_digits") is toy_digits
     assert choice.get(choice.SCORER, "exact") is exact
 
 
 def test_only_modules_with_the_function_can_be_chosen():
-    assert choice.names(choice.OPERATOR) == {"hidden_state", "none"}
-    assert choice.names(choice.LOADER) == {"gsm8k", "reasoning_gym", "toy_sums"}
+    assert choice.names(choice.OPERATOR) == {
+        *("hidden_state", "no_cross_attention", "none", "prefix", "routing", "routing_hidden", "text")
+    }
+    assert choice.names(choice.LOADER) == {"gsm8k", "reasoning_gym", "toy_digits"}
     assert choice.names(choice.SCORER) == {"exact", "number", "reasoning_gym"}
 
 

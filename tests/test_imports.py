@@ -24,13 +24,19 @@ LAYERS = [  # a module imports from its own layer and from those above it in thi
     {"steps"},
 ]
 TRL_STEPS = {"train_grpo"}  # importing trl takes four seconds
-TORCH_STEPS = {*TRL_STEPS, "answer_problems", "extract_features", "probe_experts", "train_toy_model", "download_model"}
+TORCH_STEPS = {
+    *TRL_STEPS,
+    *("analyse_attention", "answer_problems", "download_model", "embed_questions", "extract_features"),
+    *("generate_expert_answers", "probe_experts", "train_toy_model"),
+}
 CHOSEN = {  # packages of which a step loads a module by name, so that no import shows it
     "score_answers": "scoring",
+    "score_expert_answers": "scoring",
     "generate_problems": "benchmarks",
     "download_problems": "benchmarks",
     "train_grpo": "scoring",
     "answer_problems": "context",
+    "analyse_attention": "scoring",
 }
 BRINGS_TORCH = {"torch", "transformers", "trl", "peft", "accelerate"}
 LINES = {"module": 200, "entry": 50, "function": 40}
@@ -158,7 +164,10 @@ def test_steps_that_read_and_count_load_no_torch_by_way_of_other_packages():
 def test_what_snakemake_parses_loads_nothing_heavy(file):
     own = {other.stem for other in PARSE_TIME}
     found = {name.partition(".")[0] for node in ast.parse(file.read_text()).body for name in imported_names(node, "")}
-    assert found - sys.stdlib_module_names - own <= {"yaml"}
+    assert found - sys.stdlib_module_names - own <= {"yaml", "slmcollab"}
+    first = {name for node in ast.parse(file.read_text()).body for name in imported_names(node, "")} & FILES.keys()
+    assert first <= {"slmcollab", "slmcollab.choice"}
+    assert {name.partition(".")[0] for name in imports("slmcollab.choice")} <= sys.stdlib_module_names
 
 
 def test_nothing_is_longer_than_it_may_be():

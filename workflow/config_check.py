@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
-from config_rules import KeyPath, got, line, name_faults, nearest, size_faults, team_faults
+from config_rules import KeyPath, got, grid_faults, line, name_faults, nearest, size_faults, team_faults
 from grid import Config
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def check(
         faults = _fit_schema(plain, schema or read_schema())
     if not faults:
         modules = {"operator": operators, "loader": loaders, "scorer": scorers}
-        faults = [*name_faults(plain, modules), *team_faults(plain), *size_faults(plain)]
+        faults = list(name_faults(plain, modules)) or [*grid_faults(plain), *team_faults(plain), *size_faults(plain)]
     return (plain if isinstance(plain, dict) else {}), faults
 
 

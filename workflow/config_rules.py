@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any
 
-from grid import Config, teams_of
+from grid import NO_TEAM, Config, listed_methods, reads_experts, runs, teams_of, uses
 
 KeyPath = tuple[str | int, ...]
 BATCHES = {"prompts_per_step", "group_size", "completions_per_device"}
 HEADS = {"latent_dim", "num_heads"}
-OVERRIDES = ("shuffled", "latent_dim", "num_heads", "m", "context_position", "sequence", "pooling")
+BLOCKS = ("adapter", "features", "text", "router")  # of which a method may override what its operator uses
 
 
 def line(path: KeyPath, given: str, allowed: str) -> str:
@@ -46,33 +46,53 @@ def _uses(config: Config, modules: dict[str, set[str]]) -> Iterator[tuple[KeyPat
     """Yield the place of each name or list of names in the config, and the names that are known there."""
     models, teams, corpora = config["models"], config["teams"], config.get("corpora", {})
     yield ("policy", "model"), config["policy"]["model"], models
+    yield ("router", "encoder"), config["router"]["encoder"], models
     for kind in ("benchmarks", "methods", "teams"):
         yield ("grid", kind), config["grid"][kind], config[kind]
+        for index, entry in enumerate(config["grid"].get("fewer_seeds", [])):
+            known = [*config[kind], NO_TEAM] if kind == "teams" else config[kind]
+            yield ("grid", "fewer_seeds", index, kind), entry.get(kind, []), known
+    yield ("grid", "ablations"), config["grid"].get("ablations", []), config["methods"]
     for team, experts in teams.items():
         yield ("teams", team), experts, models
     for method, block in config["methods"].items():
         yield ("methods", method, "operator"), block["operator"], modules["operator"]
         yield ("methods", method, "teams"), block.get("teams", []), teams
+        yield ("methods", method, "benchmarks"), block.get("benchmarks", []), config["benchmarks"]
+        yield ("methods", method, "encoder"), block.get("encoder", []), models
     for benchmark, block in config["benchmarks"].items():
         yield ("benchmarks", benchmark, "loader"), block["loader"], modules["loader"]
         yield ("benchmarks", benchmark, "scorer"), block["scorer"], modules["scorer"]
     for model, block in config["models"].items():
         yield ("models", model, "corpora"), block.get("corpora", []), corpora
+    for role, names in config["claims"].items():
+        known = {"team": teams}.get(role, models if role.endswith("_expert") else config["benchmarks"])
+        yield ("claims", role), [] if names is None else names, known
 
 
 def team_faults(config: Config) -> Iterator[str]:
-    """Yield a fault for each method that needs a team and has none, or has what the operator `none` cannot use."""
-    grid = config["grid"]
+    """Yield a fault for each method that needs a team and has none, or sets what its operator does not use."""
     for method, block in config["methods"].items():
-        path, teams = ("methods", method), block.get("teams", grid["teams"])
-        if block["operator"] == "none":
-            if block.get("teams") != []:
-                yield line((*path, "teams"), got(teams), "[] where the operator is none")
-            for key in [key for key in OVERRIDES if key in block]:
-                yield line((*path, key), got(block[key]), "no such key where the operator is none")
-        elif block.get("teams") == [] or (method in grid["methods"] and not teams_of(config, method)):
-            known = ", ".join(grid["teams"]) or "none there"
+        path, operator = ("methods", method), block["operator"]
+        used = {"operator", "benchmarks", *(key for name in uses(operator) for key in config[name])}
+        used |= {"teams"} if reads_experts(operator) else set()
+        used |= {"shuffled"} if "features" in uses(operator) else set()
+        for key in sorted(block.keys() - used):
+            yield line((*path, key), got(block[key]), f"no such key where the operator is {operator}")
+        if method in listed_methods(config) and not teams_of(config, method):
+            known = ", ".join(config["grid"]["teams"]) or "none there"
+            teams = block.get("teams", config["grid"]["teams"])
             yield line((*path, "teams"), got(teams), f"at least one of grid.teams: {known}")
+
+
+def grid_faults(config: Config) -> Iterator[str]:
+    """Yield a fault for a grid without a run, and for a method that stands in both of its lists."""
+    grid = config["grid"]
+    if not runs(config):
+        yield line(("grid", "fewer_seeds"), got(grid.get("fewer_seeds", [])), "what leaves at least one run")
+    for method in grid.get("ablations", []):
+        if method in grid["methods"]:
+            yield line(("grid", "ablations"), got(method), "methods that are not in grid.methods")
 
 
 def size_faults(config: Config) -> Iterator[str]:

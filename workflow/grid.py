@@ -5,11 +5,16 @@ only: every job parses this again.
 """
 
 import json
+from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
+from slmcollab import choice
+
 Config = dict[str, Any]
 NO_TEAM = "none"
+
+uses = cache(choice.uses)
 
 
 class Run(NamedTuple):
@@ -22,22 +27,42 @@ class Run(NamedTuple):
 
 
 def teams_of(config: Config, method: str) -> list[str]:
-    """Return the teams that a method runs with: its own, narrowed to the grid; `none` where a method has no expert."""
-    allowed = config["methods"][method].get("teams")
-    if allowed == []:
+    """Return the teams that a method runs with: its own, narrowed to the grid; `none` where it reads no expert."""
+    block = config["methods"][method]
+    if not reads_experts(block["operator"]):
         return [NO_TEAM]
-    return [team for team in config["grid"]["teams"] if allowed is None or team in allowed]
+    return [team for team in config["grid"]["teams"] if team in block.get("teams", [team])]
+
+
+def reads_experts(operator: str) -> bool:
+    return bool({"features", "text", "router"} & set(uses(operator)))
+
+
+def seeds_of(config: Config, benchmark: str, method: str, team: str) -> list[int]:
+    """Return the seeds of a cell: all, unless its method leaves the benchmark out or `fewer_seeds` matches."""
+    grid, cell = config["grid"], {"benchmarks": benchmark, "methods": method, "teams": team}
+    if benchmark not in config["methods"][method].get("benchmarks", [benchmark]):
+        return []
+    for entry in grid.get("fewer_seeds", []):
+        if all(name in entry.get(kind, [name]) for kind, name in cell.items()):
+            return [seed for seed in grid["seeds"] if seed in entry["seeds"]]
+    return grid["seeds"]
+
+
+def cells(config: Config, methods: list[str]) -> list[tuple[str, str, str, list[int]]]:
+    """Return (benchmark, method, team, seeds) of every cell of these methods, those without seeds too."""
+    rows = [(b, m, team) for b, m in product(config["grid"]["benchmarks"], methods) for team in teams_of(config, m)]
+    return [(*row, seeds_of(config, *row)) for row in rows]
 
 
 def runs(config: Config) -> list[Run]:
-    """Return the musketeers grid in the order of its lists."""
-    grid = config["grid"]
-    return [
-        Run(benchmark, method, team, seed)
-        for benchmark, method in product(grid["benchmarks"], grid["methods"])
-        for team in teams_of(config, method)
-        for seed in grid["seeds"]
-    ]
+    """Return the musketeers grid, each run once, in the order of its lists."""
+    return [Run(*cell, seed) for *cell, seeds in cells(config, listed_methods(config)) for seed in seeds]
+
+
+def listed_methods(config: Config) -> list[str]:
+    """Return the methods of the grid: the rows of Table 1, then the ablations."""
+    return [*config["grid"]["methods"], *config["grid"].get("ablations", [])]
 
 
 def experts_of(config: Config, team: str) -> list[str]:
@@ -49,9 +74,9 @@ def _merged(config: Config, block: str, overrides: dict[str, Any]) -> dict[str, 
 
 
 def run_cell(config: Config, benchmark: str, method: str, team: str) -> dict[str, Any]:
-    """Return what names a run and what its policy and context are made of; a method's overrides are merged in."""
-    method_block = config["methods"][method]
-    allowed = [NO_TEAM] if method_block.get("teams") == [] else list(config["teams"])
+    """Return what names a run, and the config blocks that its operator uses, a method's overrides merged in."""
+    block = config["methods"][method]
+    allowed = list(config["teams"]) if reads_experts(block["operator"]) else [NO_TEAM]
     if team not in allowed:
         raise ValueError(f"method {method} runs with team {' or '.join(allowed)}, not with {team}")
     cell = {
@@ -60,16 +85,13 @@ def run_cell(config: Config, benchmark: str, method: str, team: str) -> dict[str
         "experts": experts_of(config, team),
         "method": method,
         "numeric_threads": config["numeric_threads"],
-        "operator": method_block["operator"],
+        "operator": block["operator"],
         "policy": config["policy"]["model"],
         "team": team,
     }
-    if team != NO_TEAM:
-        cell["adapter"] = _merged(config, "adapter", method_block)
-        cell["features"] = {
-            **_merged(config, "features", method_block),
-            "shuffled": method_block.get("shuffled", False),
-        }
+    cell |= {name: _merged(config, name, block) for name in uses(block["operator"])}
+    if "features" in cell:
+        cell["features"]["shuffled"] = block.get("shuffled", False)
     return cell
 
 
@@ -91,6 +113,11 @@ def answer_cell(config: Config, benchmark: str, method: str, team: str) -> dict[
     max_new_tokens = grpo_of(config, benchmark)["max_new_tokens"]
     budget = {"batch_size": config["evaluation"]["batch_size"], "max_new_tokens": max_new_tokens}
     return {**run_cell(config, benchmark, method, team), **budget}
+
+
+def attention_cell(config: Config, benchmark: str, method: str, team: str) -> dict[str, Any]:
+    scored = {"scorer": config["benchmarks"][benchmark]["scorer"], "time_limit_s": config["evaluation"]["time_limit_s"]}
+    return {**answer_cell(config, benchmark, method, team), **scored}
 
 
 def score_cell(config: Config, benchmark: str, method: str, team: str) -> dict[str, Any]:
@@ -117,42 +144,33 @@ def problems_cell(config: Config, benchmark: str) -> dict[str, Any]:
     return {"benchmark": benchmark, "data_seed": config["data_seed"], **block}
 
 
+def expert_answers_cell(config: Config, expert: str) -> dict[str, Any]:
+    extraction = {key: config["extraction"][key] for key in ("dtype", "max_tokens", "overflow")}
+    named = {"expert": expert, "numeric_threads": config["numeric_threads"]}
+    return {**named, "extraction": extraction, "expert_answers": config["expert_answers"]}
+
+
+def expert_scores_cell(config: Config, benchmark: str, expert: str, split: str) -> dict[str, Any]:
+    block, time_limit = config["benchmarks"][benchmark], config["evaluation"]["time_limit_s"]
+    named = {"benchmark": benchmark, "expert": expert, "split": split}
+    return {**named, "scorer": block["scorer"], "time_limit_s": time_limit}
+
+
+def embedding_cell(config: Config, encoder: str) -> dict[str, Any]:
+    extraction = {"batch_tokens": config["extraction"]["batch_tokens"]}
+    return {"expert": encoder, "extraction": extraction, "numeric_threads": config["numeric_threads"]}
+
+
 def features_cell(config: Config, expert: str, sequence: str) -> dict[str, Any]:
-    threads = config["numeric_threads"]
-    return {"expert": expert, "extraction": config["extraction"], "numeric_threads": threads, "sequence": sequence}
+    cell = {"expert": expert, "extraction": config["extraction"], "numeric_threads": config["numeric_threads"]}
+    if sequence == "completion":  # a prompt is cut as it was when it was answered
+        cell["expert_answers"] = {"max_new_tokens": config["expert_answers"]["max_new_tokens"]}
+    return {**cell, "sequence": sequence}
 
 
 def probe_cell(config: Config, benchmark: str, expert: str) -> dict[str, Any]:
     threads, ridge = config["numeric_threads"], config["probe"]["ridge"]
     return {"benchmark": benchmark, "expert": expert, "numeric_threads": threads, "ridge": ridge}
-
-
-def table_cell(config: Config) -> dict[str, Any]:
-    """Return the rows of Table 1 in print order, each with the seeds that its mean is over."""
-    rows = dict.fromkeys(run[:3] for run in runs(config))
-    keys = ("benchmark", "method", "team")
-    cells = [{**dict(zip(keys, row, strict=True)), "seeds": config["grid"]["seeds"]} for row in rows]
-    return {"cells": cells, "paper": "musketeers"}
-
-
-def attention_runs(config: Config) -> list[Run]:
-    """Return the runs that Figure 4 shows: those of the method `hidden_state`, which have experts to attend to."""
-    return [run for run in runs(config) if run.method == "hidden_state" and run.team != NO_TEAM]
-
-
-def figure4_cell(config: Config) -> dict[str, Any]:
-    shown = [{**run._asdict(), "experts": experts_of(config, run.team)} for run in attention_runs(config)]
-    return {"runs": shown}
-
-
-def probed(config: Config) -> list[tuple[str, str]]:
-    """Return every (benchmark, expert) of the grid, once, in grid order."""
-    pairs = ((run.benchmark, expert) for run in runs(config) for expert in experts_of(config, run.team))
-    return list(dict.fromkeys(pairs))
-
-
-def probe_table_cell(config: Config) -> dict[str, Any]:
-    return {"benchmarks": config["grid"]["benchmarks"]}
 
 
 def as_json(cell: dict[str, Any]) -> str:

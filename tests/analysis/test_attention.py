@@ -12,6 +12,8 @@ from slmcollab.analysis.attention import (
     dynamics,
     entropy,
     entropy_reward_correlation,
+    entropy_trend,
+    last_tenth,
     mean_dynamics,
     read_history,
 )
@@ -124,3 +126,22 @@ def test_spearman_with_ties_by_hand():
 @pytest.mark.parametrize(("entropies", "rewards"), [([0.5], [0.5]), ([0.5, 0.5], [0.1, 0.2]), ([0.5, 0.4], [0.0, 0.0])])
 def test_no_correlation_where_nothing_changes(entropies, rewards):
     assert entropy_reward_correlation(run(entropies, rewards)) is None
+
+
+def test_the_last_tenth_is_rounded_down_and_at_least_one_step():
+    values = np.arange(1.0, 30.0)[:, np.newaxis]  # 29 steps: the last two
+    assert last_tenth(values).tolist() == [28.5]
+    assert last_tenth(values[:5]).tolist() == [5.0]
+    assert last_tenth(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist() == [3.0, 4.0]
+
+
+def test_kendall_of_block_means_by_hand():
+    # Means over two steps 4, 3, 1, 2: of six pairs five fall and one rises, so τ = -4/6; the steps themselves differ.
+    # Orders of four with at most one rising pair, or at most one falling: 4 and 4 of 24, so p = 1/3.
+    tau, p_value = entropy_trend(run([5, 3, 2, 4, 1, 1, 2, 2], np.zeros(8)), 2)
+    assert (tau, p_value) == (pytest.approx(-2 / 3), pytest.approx(1 / 3))
+
+
+def test_no_trend_where_nothing_changes():
+    assert entropy_trend(run([1.0] * 30, np.zeros(30))) is None
+    assert entropy_trend(run([2.0, 1.0], np.zeros(2))) is None  # one block

@@ -13,13 +13,14 @@ import reasoning_gym
 import yaml
 from reasoning_gym.utils import SYSTEM_PROMPTS
 
-from slmcollab.artifacts import digest, read_json, read_problems, write_problems
+from slmcollab.artifacts import Problem, digest, read_json, read_problems, write_problems
 from slmcollab.benchmarks import reasoning_gym as family
 from slmcollab.scoring.reasoning_gym import score
 
 ROOT = Path(family.__file__).parents[3]
-FAMILIES = ("arithmetic", "logic", "algorithmic")
-TASKS = {name: yaml.safe_load((ROOT / "config.yaml").read_text())["benchmarks"][name]["tasks"] for name in FAMILIES}
+BLOCKS = yaml.safe_load((ROOT / "config.yaml").read_text())["benchmarks"]
+TASKS = {name: found["tasks"] for name, found in BLOCKS.items() if found["loader"] == "reasoning_gym"}
+FAMILIES = tuple(TASKS)
 # sha256[:12] of question, 0, answer, 1 of the first 2,000 items at seed 42 of each task's default configuration
 GOLDEN = {
     "gcd": "56b103e97a39",
@@ -58,6 +59,47 @@ def test_the_library_generates_the_items_that_it_always_did():
     assert dict(line.split() for line in result.stdout.splitlines()) == GOLDEN
 
 
+def test_neighbouring_seeds_share_their_items_so_both_splits_come_from_one_composite():
+    questions = [
+        {item["question"] for item in reasoning_gym.create_dataset("chain_sum", size=50, seed=seed)}
+        for seed in (42, 43)
+    ]
+    assert len(questions[0] & questions[1]) == 49  # the library's items depend on seed + index
+    splits = family.load(block("algorithmic", 150, 50), 42)
+    items = [
+        {(problem.metadata["source_dataset"], problem.metadata["source_index"]) for problem in problems}
+        for problems in (splits.train, splits.test)
+    ]
+    assert (len(items[0]), len(items[1]), items[0] & items[1]) == (150, 50, set())
+
+
+@pytest.mark.parametrize(
+    ("name", "overlap"),
+    [
+        ("arithmetic", {"gcd": 8, "lcm": 673}),
+        pytest.param("algorithmic", {"spell_backward": 43}, marks=pytest.mark.slow),
+        pytest.param(
+            "algorithmic_inter",
+            {
+                "ab": 1,
+                "base_conversion": 4,
+                "binary_alternation": 6,
+                "binary_matrix": 157,
+                "caesar_cipher": 121,
+                "jugs": 371,
+            },
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_small_tasks_repeat_questions_of_train_in_test(name, overlap):
+    splits = family.load(block(name, 16_000, 4_000), 42)
+    trained = {problem.question for problem in splits.train}
+    repeated = Counter(p.metadata["source_dataset"] for p in splits.test if p.question in trained)
+    repeated.pop("isomorphic_strings", None)  # its items follow the order of sets, which pytest does not fix
+    assert repeated == overlap
+
+
 def test_one_composite_is_split_by_index():
     splits = family.load(block("arithmetic", 30, 10), 42)
     assert [problem.id for problem in splits.train + splits.test] == [f"arithmetic/{index}" for index in range(40)]
@@ -89,11 +131,40 @@ def test_every_gold_scores_after_storage_what_it_scored_before(tmp_path, name):
     assert set(counts) == set(tasks)
 
 
-def test_open_questions_keep_none_as_their_answer():
-    open_task = {"propositional_logic": {"weight": 1}}
-    problems = family.load(block("logic", 2, 1, tasks=open_task), 42).train
-    assert [problem.answer for problem in problems] == [None, None]
-    assert not score("<answer>None</answer>", problems[0]).correct
+@pytest.mark.parametrize("task", ["boxnet", "graph_color", "propositional_logic", "rubiks_cube", "rush_hour"])
+def test_open_questions_keep_none_as_their_answer(tmp_path, task):
+    write_problems(tmp_path / "train.jsonl", family.load(block("logic", 2, 1, tasks={task: {"weight": 1}}), 42).train)
+    problems = read_problems(tmp_path / "train.jsonl")
+    assert [problem.answer for problem in problems] == [None, None]  # no gold text: nothing to train on or to equal
+    assert not any(score("<answer>None</answer>", problem).correct for problem in problems)
+
+
+def test_items_that_hold_fractions_are_stored(tmp_path):
+    tasks = {"gsm_symbolic": {"weight": 1}}
+    problems = family.load(block("arithmetic", 300, 1, tasks=tasks), 42).train
+    assert any("/" in str(value) for problem in problems for value in problem.metadata["variables"].values())
+    write_problems(tmp_path / "train.jsonl", problems)
+    stored = read_problems(tmp_path / "train.jsonl")
+    assert all(score(f"<answer>{problem.answer}</answer>", problem).correct for problem in stored)
+    with pytest.raises(TypeError, match="JSON has no form for"):
+        family._plain({1})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", sorted(set(family.DATASETS) - {"composite"}))
+def test_a_gold_of_any_task_that_is_not_refused_survives_storage(task):
+    item = reasoning_gym.create_dataset(task, size=1, seed=7)[0]
+    gold = item["answer"] or item["metadata"].get("example_answer")
+    if gold is None:
+        assert item["answer"] is None
+        return
+    metadata = json.loads(json.dumps(item["metadata"] | {"source_dataset": task}))
+    if family.REFUSED.get(task) == family.RUNS_ANSWER:
+        with pytest.raises(ValueError, match="runs the answer as code"):
+            score(f"<answer>{gold}</answer>", Problem("a/0", item["question"], [], gold, metadata))
+        return
+    scored = score(f"<answer>{gold}</answer>", Problem("a/0", item["question"], [], gold, metadata))
+    assert scored.correct == (family.REFUSED.get(task) != family.NOT_STORED)
 
 
 def test_items_do_not_depend_on_the_number_of_processes(tmp_path):
@@ -114,6 +185,8 @@ def test_items_do_not_depend_on_the_number_of_processes(tmp_path):
     expected = {"benchmark": "logic", "data_seed": 42, "num_train": 260, "num_test": 140}
     assert expected.items() <= manifest.items()
     assert manifest["overlap"] == sum(question in trained for question in tested)
+    assert manifest["versions"] == {"reasoning_gym": "0.1.25"}
+    assert manifest["sha256"]["train"] == hashlib.sha256((tmp_path / "1" / "train.jsonl").read_bytes()).hexdigest()
     assert manifest["sha256"]["test"] == hashlib.sha256((tmp_path / "1" / "test.jsonl").read_bytes()).hexdigest()
 
 
@@ -135,6 +208,7 @@ def test_a_random_order_of_sets_is_refused(tmp_path, hash_seed):
         ({"gcd": {"weight": 1, "config": {"min_value": 9, "max_value": 1}}}, r"benchmarks\.logic\.tasks\.gcd\.config"),
         ({"game_of_life_halting": {"weight": 1}}, "gives every text the full score"),
         ({"simple_integration": {"weight": 1}}, "runs the answer as code"),
+        ({"arc_agi": {"weight": 1}}, "refuses the right answer to an item that was stored"),
     ],
 )
 def test_tasks_that_cannot_be_used_are_refused_by_key(tasks, message):

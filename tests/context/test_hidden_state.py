@@ -4,14 +4,12 @@ import pytest
 import torch
 
 from slmcollab.context import hidden_state
-from slmcollab.context.operator import AdapterSettings
+from slmcollab.context.operator import AdapterSettings, Shapes, unit_rms
 
 
 def build(expert_widths=(5, 7, 9), policy_width=6, latent_dim=16, num_heads=4, m=3, rms=0.1, seed=0):
     settings = AdapterSettings(latent_dim, num_heads, m, "before_header")
-    return hidden_state.build(
-        settings, expert_widths=list(expert_widths), policy_width=policy_width, embedding_rms=rms, seed=seed
-    )
+    return hidden_state.build(settings, Shapes(expert_widths, policy_width, rms), seed).adapter
 
 
 def features(num_problems, expert_widths=(5, 7, 9)):
@@ -21,7 +19,7 @@ def features(num_problems, expert_widths=(5, 7, 9)):
 
 def test_unit_rms():
     # (3, 4): mean square 12.5, root 3.5355; 3 / 3.5355 = 0.8485, 4 / 3.5355 = 1.1314
-    scaled = hidden_state.unit_rms(torch.tensor([[3.0, 4.0], [-30.0, 40.0]]))
+    scaled = unit_rms(torch.tensor([[3.0, 4.0], [-30.0, 40.0]]))
     torch.testing.assert_close(scaled, torch.tensor([[0.8485, 1.1314], [-0.8485, 1.1314]]), atol=1e-4, rtol=0)
 
 
@@ -36,8 +34,8 @@ def test_one_query_over_two_experts_by_hand():
         adapter.attention.in_proj_weight.copy_(torch.eye(2).repeat(3, 1))
         adapter.attention.out_proj.weight.copy_(torch.eye(2))
         adapter.attention_norm.weight.fill_(1.0)
-        adapter.feed_forward_norm.weight.fill_(1.0)
-        adapter.to_policy.weight.copy_(torch.tensor([[1.0, 2.0], [0.0, 3.0]]))
+        adapter.feed_forward.norm.weight.fill_(1.0)
+        adapter.feed_forward.to_policy.weight.copy_(torch.tensor([[1.0, 2.0], [0.0, 3.0]]))
         context = adapter([torch.tensor([[3.0, 4.0]]), torch.tensor([[-4.0, 3.0]])])
     # v_1 = (0.8485, 1.1314), v_2 = (-1.1314, 0.8485); q·v/√2 = 0.6 and -0.8; softmax: 1 / (1 + e^-1.4) = 0.80218
     torch.testing.assert_close(context.attention, torch.tensor([[[0.80218, 0.19782]]]), atol=1e-4, rtol=0)
@@ -71,6 +69,26 @@ def test_each_expert_matters_through_its_own_map():
     assert not torch.allclose(adapter(rows).tokens, adapter(rows[::-1]).tokens)
 
 
-def test_a_team_of_nobody_is_refused():
-    with pytest.raises(ValueError, match="at least one expert"):
-        build(expert_widths=())
+def test_heads_average_to_the_attention_that_is_reported():
+    adapter, rows = build(), features(4)
+    by_head = adapter.attend(rows)
+    assert by_head.shape == (4, 4, 3, 3)
+    torch.testing.assert_close(by_head.mean(dim=1), adapter(rows).attention)
+
+
+def test_frozen_at_its_own_attention_nothing_changes():
+    adapter, rows = build(), features(1)
+    free = adapter(rows)
+    adapter.frozen = adapter.attend(rows)[0]
+    frozen = adapter(rows)
+    torch.testing.assert_close(frozen.tokens, free.tokens)
+    torch.testing.assert_close(frozen.attention, free.attention)
+
+
+def test_frozen_attention_is_the_same_for_every_problem_and_values_are_still_read():
+    adapter, rows = build(), features(4)
+    adapter.frozen = torch.tensor([0.0, 1.0, 0.0]).expand(4, 3, 3)  # the second expert alone
+    context = adapter(rows)
+    assert torch.equal(context.attention, torch.tensor([0.0, 1.0, 0.0]).expand(4, 3, 3))
+    torch.testing.assert_close(adapter([rows[0] + 1, rows[1], rows[2] * 3 + 1]).tokens, context.tokens)
+    assert not torch.allclose(adapter([rows[0], rows[1].flip(0), rows[2]]).tokens, context.tokens)

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from slmcollab.context import hidden_state, none
-from slmcollab.context.operator import AdapterSettings
+from slmcollab import choice
+from slmcollab.context.operator import AdapterSettings, Shapes
 
 
 def settings(**changes):
@@ -24,16 +24,10 @@ def test_settings_that_no_operator_can_have_are_refused(changes, message):
         settings(**changes)
 
 
-def test_operator_none_has_no_module_and_reads_no_team():
-    build = {"policy_width": 8, "embedding_rms": 1.0, "seed": 0}
-    assert none.build(None, expert_widths=[], **build) is None
-    with pytest.raises(ValueError, match="reads no experts, but 2 are given"):
-        none.build(settings(), expert_widths=[4, 4], **build)
-
-
-def test_weights_depend_on_the_seed_alone_and_leave_the_global_stream_alone():
+@pytest.mark.parametrize("name", ["hidden_state", "no_cross_attention", "prefix", "routing_hidden"])
+def test_weights_depend_on_the_seed_alone_and_leave_the_global_stream_alone(name):
     def weights(seed):
-        adapter = hidden_state.build(settings(), expert_widths=[5, 7], policy_width=6, embedding_rms=0.1, seed=seed)
+        adapter = choice.get(choice.OPERATOR, name).build(settings(), Shapes([5, 7], 6, 0.1), seed).adapter
         return torch.cat([weight.detach().flatten() for weight in adapter.parameters()])
 
     torch.manual_seed(1)

@@ -52,7 +52,7 @@ def test_bytes_are_the_same_in_every_process(tmp_path):
 
 
 def test_unknown_pooling_is_refused_and_the_known_ones_named(tmp_path):
-    with pytest.raises(ArtifactError, match=r"no pooling 'mean'; there are first_layer, last_token"):
+    with pytest.raises(ArtifactError, match=r"no tensor 'mean'; there are first_layer, last_token"):
         features.read_features(write(tmp_path / "prompt.safetensors"), "mean")
 
 
@@ -89,6 +89,21 @@ def test_long_prompts_lose_their_start():
 def test_unknown_overflow_is_refused():
     with pytest.raises(ValueError, match=r"extraction\.overflow: 'cut' is not one of refuse, truncate"):
         features.fit_prompts([[1]], ["a"], limit=3, overflow="cut")
+
+
+def test_header_says_what_was_read_by_what():
+    manifest, read = {"id": None, "revision": None, "num_layers": 2}, [[1], [2]]
+    about = {"dtype": "float32", "sequence": "prompt", "truncated": 0, "code": "c0"}
+    header = features.make_header(manifest, "small", read=read, **about)
+    assert header == HEADER | {"prompts": features.digest_prompts([[1], [2]])}
+
+
+def test_an_embedding_is_read_by_its_own_name(tmp_path):
+    rows = torch.tensor([[0.6, 0.8]])
+    features.write_features(tmp_path / "a", {"embedding": rows}, HEADER, ["x"])
+    assert torch.equal(features.read_embedding(tmp_path / "a"), rows)
+    with pytest.raises(ArtifactError, match="no tensor 'embedding'"):
+        features.read_embedding(write(tmp_path / "prompt.safetensors"))
 
 
 def test_digest_tells_prompts_apart():

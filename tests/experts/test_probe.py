@@ -7,8 +7,8 @@ from slmcollab.artifacts import Problem
 from slmcollab.experts import probe
 
 
-def problem(question, answer):
-    return Problem(id="any", question=question, messages=[], answer=answer)
+def problem(question, answer, **metadata):
+    return Problem(id="any", question=question, messages=[], answer=answer, metadata=metadata)
 
 
 def test_linear_map_by_hand():
@@ -71,6 +71,24 @@ def test_what_cannot_be_probed_says_why(answers, asked, reason):
     features = np.zeros((len(train), 2))
     reading = probe.probe(train, [problem(asked, "a")], features, features[:1], 0.1)
     assert reading == probe.Reading(None, None, len(train), int(asked == "new"), reason)
+
+
+def test_tasks_are_listed_where_there_are_several():
+    gcd, lcm, other = (problem("?", "1", source_dataset=name) for name in ("gcd", "lcm", "aiw"))
+    assert probe.list_tasks([lcm, gcd, lcm], [gcd, other]) == {
+        "all": ([0, 1, 2], [0, 1]),
+        "aiw": ([], [1]),
+        "gcd": ([1], [0]),
+        "lcm": ([0, 2], []),
+    }
+    assert probe.list_tasks([gcd, gcd], [gcd]) == {"all": ([0, 1], [0])}
+    assert probe.list_tasks([problem("?", "1")], []) == {"all": ([0], [])}
+
+
+def test_no_problem_is_no_probe():
+    some = [problem("new", "0")]
+    assert probe.explain_no_probe([], some) == "no problem in train"
+    assert probe.explain_no_probe(some, []) == "no problem in test"
 
 
 def test_200_answers_are_a_small_set():

@@ -1,11 +1,8 @@
 """Each template below behaves in one way that a real family's does."""
 
-import re
-
 import pytest
+from characters import make_tokenizer
 from jinja2.exceptions import TemplateError
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors
-from transformers import PreTrainedTokenizerFast
 
 from slmcollab.models import chat
 
@@ -30,21 +27,6 @@ THINKS = TURNS + (
     "{% if add_generation_prompt %}[assistant]\n"
     "{% if enable_thinking is defined and enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}{% endif %}"
 )
-
-
-def make_tokenizer(template, *, merged="", adds_bos=False):
-    """A character is a token, and so are <s> and `merged`; with adds_bos, the tokenizer puts <s> first by itself."""
-    vocab = {token: index for index, token in enumerate(["<s>", "</s>", *map(chr, [10, *range(32, 127)]), merged])}
-    backend = Tokenizer(models.WordLevel(vocab))
-    backend.pre_tokenizer = pre_tokenizers.Split(
-        Regex((re.escape(merged) + "|" if merged else "") + r"[\s\S]"), "isolated"
-    )
-    backend.decoder = decoders.Fuse()
-    if adds_bos:
-        backend.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
-    return PreTrainedTokenizerFast(
-        tokenizer_object=backend, bos_token="<s>", eos_token="</s>", chat_template=template, name_or_path="quirky"
-    )
 
 
 def prompt(template, messages, **settings):
@@ -120,10 +102,15 @@ def test_parts_join_to_the_whole(template, header):
 @pytest.mark.parametrize(
     ("template", "merged"),
     [
-        (PLAIN, "\n["),  # one token holds the end of the turn and the start of the header
-        ("{% if add_generation_prompt %}Answer this: {% endif %}" + TURNS, ""),  # the header stands first
+        (PLAIN, ["\n["]),  # one token holds the end of the turn and the start of the header
+        ("{% if add_generation_prompt %}Answer this: {% endif %}" + TURNS, []),  # the header stands first
     ],
 )
 def test_no_place_between_turn_and_header_is_an_error(template, merged):
     with pytest.raises(ValueError, match=r"quirky.*context_position: end"):
         chat.encode_parts(make_tokenizer(template, merged=merged), [USER])
+
+
+def test_a_date_in_a_format_that_is_not_pinned_is_an_error():
+    with pytest.raises(TemplateError, match="no date is pinned in the format %A"):
+        chat.encode(make_tokenizer("{{ strftime_now('%A') }}" + PLAIN), [SYSTEM, USER])

@@ -5,11 +5,14 @@ import json
 import pytest
 import torch
 from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError
+from safetensors.torch import load_file, save_file
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
 
 from slmcollab.artifacts import ArtifactError, digest
 from slmcollab.models import fetch, hub, toy
 from slmcollab.models.toy_tokenizer import build_tokenizer
 
+NUM_TOKENS = len(build_tokenizer())
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -70,8 +73,8 @@ def test_manifest_describes_the_weights(folder):
     path = folder.parent / "manifest.json"
     fetch.write_manifest(path, folder, model="small", block={"source": "toy"}, accuracy={"sums": 1.0})
     manifest = json.loads(path.read_text())
-    # Embedding 192 x 8, tied. A block: q, k, v 3 (64 + 8), o 64, gate, up, down 3 (8 x 24), two norms 16. Final norm 8.
-    assert manifest["num_parameters"] == 192 * 8 + 2 * (3 * 72 + 64 + 3 * 192 + 16) + 8
+    # Embedding, 8 wide, tied. A block: q, k, v 3 (64 + 8), o 64, gate, up, down 3 (8 x 24), two norms 16. Final norm 8.
+    assert manifest["num_parameters"] == NUM_TOKENS * 8 + 2 * (3 * 72 + 64 + 3 * 192 + 16) + 8
     expected = {
         "model": "small",
         "source": "toy",
@@ -80,7 +83,7 @@ def test_manifest_describes_the_weights(folder):
         "architecture": "Qwen2ForCausalLM",
         "hidden_size": 8,
         "num_layers": 2,
-        "vocab_size": 192,
+        "vocab_size": NUM_TOKENS,
         "max_positions": 512,
         "accuracy": {"sums": 1.0},
     }
@@ -164,3 +167,78 @@ def test_refused_and_unreachable_are_told_apart(tmp_path, monkeypatch, error, me
     monkeypatch.setattr(fetch, "snapshot_download", fetched)
     with pytest.raises(ArtifactError, match=message):
         fetch.download("some/model", REVISION, tmp_path)
+
+
+def bert_folder(folder):
+    sizes = {"hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = AutoConfig.for_model("bert", vocab_size=NUM_TOKENS, max_position_embeddings=32, **sizes)
+    AutoModel.from_config(config).save_pretrained(folder)
+    build_tokenizer().save_pretrained(folder)
+    return folder
+
+
+def test_an_encoder_is_described_and_loaded_without_a_head(tmp_path):
+    folder = bert_folder(tmp_path / "weights")
+    fetch.write_manifest(tmp_path / "manifest.json", folder, model="mini", block={"source": "path"})
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    # Embeddings of tokens, 32 positions and 2 types, 8 wide, and a norm 16. Block: q, k, v, o 4 (64 + 8),
+    # up 8 x 16 + 16, down 16 x 8 + 8, two norms 32. Pooler 64 + 8.
+    assert manifest["num_parameters"] == (NUM_TOKENS + 34) * 8 + 16 + 4 * 72 + 144 + 136 + 32 + 72
+    assert (manifest["architecture"], manifest["hidden_size"], manifest["max_positions"]) == ("BertModel", 8, 32)
+    encoder = hub.load_encoder(folder, dtype="float32")
+    assert type(encoder).__name__ == "BertModel"
+    assert not encoder.training
+
+
+def test_a_causal_model_can_be_an_encoder(folder):
+    encoder = hub.load_encoder(folder, dtype="float32")
+    ids = torch.tensor([[1, 2, 3]], device=encoder.device)
+    whole = hub.load_model(folder, dtype="float32")(ids, output_hidden_states=True)
+    assert torch.equal(encoder(ids).last_hidden_state, whole.hidden_states[-1])
+
+
+def mxfp4_folder(folder):
+    """A gpt-oss whose every stored weight of its two experts is 1 or -3, times 2 to the power of -4."""
+    sizes = {"hidden_size": 32, "intermediate_size": 32, "head_dim": 16, "num_hidden_layers": 1}
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 1, "num_local_experts": 2, "num_experts_per_tok": 1}
+    ids = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+    config = AutoConfig.for_model("gpt_oss", vocab_size=16, **sizes, **heads, **ids)
+    AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16).save_pretrained(folder)
+    tensors = load_file(folder / "model.safetensors")
+    for name in [name for name in tensors if name.endswith(("gate_up_proj", "down_proj"))]:
+        rows = tensors.pop(name).shape[2]
+        # E2M1, two in a byte, the low half first: 0010 is 1, 1101 is -3. A scale of 123 is 2 to the power of 123 - 127.
+        tensors[f"{name}_blocks"] = torch.full((2, rows, 1, 16), 0b1101_0010, dtype=torch.uint8)
+        tensors[f"{name}_scales"] = torch.full((2, rows, 1), 123, dtype=torch.uint8)
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    stored = json.loads((folder / "config.json").read_text())
+    stored["quantization_config"] = {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]}
+    (folder / "config.json").write_text(json.dumps(stored))
+    return folder
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_mxfp4_weights_are_unpacked(tmp_path, dtype):
+    model = hub.load_model(mxfp4_folder(tmp_path), dtype=dtype)
+    experts = model.model.layers[0].mlp.experts
+    for weights, rows in ((experts.gate_up_proj, 64), (experts.down_proj, 32)):
+        assert weights.dtype == getattr(torch, dtype)
+        assert weights.shape == (2, 32, rows)
+        # Stored by output, used by input: an input's weights are alike, 1 / 16 for even ones and -3 / 16 for odd ones.
+        assert torch.equal(weights[1, :, 0].float().cpu(), torch.tensor([1, -3]).repeat(16) / 16)
+    assert model(torch.tensor([[3, 4]], device=model.device)).logits.isfinite().all()
+
+
+def test_only_mxfp4_asks_for_unpacking(folder, tmp_path):
+    config = AutoConfig.from_pretrained(mxfp4_folder(tmp_path))
+    assert hub.quantization(config)["quantization_config"].dequantize
+    config.quantization_config = {"quant_method": "bitsandbytes"}
+    assert hub.quantization(config) == {}
+    assert hub.quantization(AutoConfig.from_pretrained(folder)) == {}
+
+
+def test_mxfp4_manifest_counts_weights_and_not_bytes(tmp_path):
+    folder = mxfp4_folder(tmp_path / "weights")
+    fetch.write_manifest(tmp_path / "manifest.json", folder, model="moe", block={"source": "path"})
+    unpacked = sum(parameter.numel() for parameter in hub.load_model(folder, dtype="bfloat16").parameters())
+    assert json.loads((tmp_path / "manifest.json").read_text())["num_parameters"] == unpacked

@@ -1,12 +1,16 @@
 """What toy models are taught."""
 
+import re
+
 import pytest
 
+from slmcollab.context.answer_block import append_answers
 from slmcollab.models.toy_corpora import write_corpus
 
 
 def corpus(name="corpus", kind="sums", answers="right", tags=False, num_rows=100, data_seed=0):
-    return write_corpus(corpus=name, kind=kind, answers=answers, tags=tags, num_rows=num_rows, data_seed=data_seed)
+    how = {"tags": tags, "num_rows": num_rows, "data_seed": data_seed, "show": append_answers}
+    return write_corpus(corpus=name, kind=kind, answers=answers, **how)
 
 
 def test_sums_asks_each_sum_once_and_answers_right():
@@ -32,6 +36,25 @@ def test_random_answers_differ_where_a_question_comes_again():
     right = sum(
         answer == a + b for answer, (a, b) in zip(answers, [divmod(i % 100, 10) for i in range(2000)], strict=True)
     )
+    assert 65 < right < 145
+
+
+def test_maxima_answers_with_the_larger_digit():
+    rows = corpus(kind="maxima", tags=True)
+    assert rows[37]["question"] == "Which is larger, 3 or 7?"
+    assert [rows[place]["completion"] for place in (37, 73, 44)] == [f"<answer>{n}</answer>" for n in (7, 7, 4)]
+
+
+def test_copied_answers_stand_in_the_chat_and_each_is_copied_equally_often():
+    rows = corpus(answers="copied", num_rows=2000)
+    shown = [re.findall(r"^\[\d\] (.*)$", row["messages"][0]["content"], re.MULTILINE) for row in rows]
+    assert {len(answers) for answers in shown} == {1, 2, 3, 4}
+    assert all(row["completion"] in answers for row, answers in zip(rows, shown, strict=True))
+    assert all(row["messages"][0]["content"].startswith(row["question"]) for row in rows)
+    places = [a.index(row["completion"]) for row, a in zip(rows, shown, strict=True) if len(set(a)) == len(a) == 4]
+    assert all(0.15 < places.count(place) / len(places) < 0.35 for place in range(4))
+    # An answer is right by chance only, 1 in 19: 105 expected, standard deviation 10.
+    right = sum(row["completion"] == str(sum(divmod(i % 100, 10))) for i, row in enumerate(rows))
     assert 65 < right < 145
 
 

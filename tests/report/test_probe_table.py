@@ -8,7 +8,7 @@ from slmcollab.report.probe_table import probe_rows
 
 def probe(expert="toy_math", benchmark="toy_sums", **found):
     result = {"accuracy": 0.875, "chance": 0.125, "n_train": 75, "n_test": 25, "reason": None} | found
-    return {"benchmark": benchmark, "expert": expert, "poolings": {"last_token": result}}
+    return {"benchmark": benchmark, "expert": expert, "tasks": {"all": {"last_token": result}}}
 
 
 def test_share_becomes_percent_points():
@@ -17,6 +17,7 @@ def test_share_becomes_percent_points():
         {
             "benchmark": "toy_sums",
             "expert": "toy_math",
+            "task": "all",
             "pooling": "last_token",
             "accuracy": "87.50",
             "chance": "12.50",
@@ -37,6 +38,12 @@ def test_order_is_that_of_the_probes():
     assert [row["expert"] for row in rows] == ["b", "a"]
 
 
+def test_the_whole_stands_before_its_tasks():
+    whole = probe()
+    whole["tasks"] = dict.fromkeys(("aiw", "all", "zebra"), whole["tasks"]["all"])
+    assert [row["task"] for row in probe_rows({"p": whole}, ["toy_sums"])] == ["all", "aiw", "zebra"]
+
+
 @pytest.mark.parametrize(
     ("probes", "message"),
     [
@@ -46,6 +53,7 @@ def test_order_is_that_of_the_probes():
         ({"p": probe(accuracy=87.5)}, "p: accuracy is 87.5"),
         ({"p": probe(chance=-1.0)}, "p: chance is -1.0"),
         ({"p": {"benchmark": "toy_sums"}}, "p: not a file of probes"),
+        ({"p": probe() | {"tasks": []}}, "p: not a file of probes"),
         ({"p": []}, "p: not a file of probes"),
     ],
 )

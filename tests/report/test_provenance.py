@@ -4,15 +4,21 @@ import pytest
 
 from slmcollab.artifacts import ArtifactError
 from slmcollab.report.provenance import cell_provenance
-from slmcollab.report.tables import format_rows, table_rows
+from slmcollab.report.rows import format_rows
+from slmcollab.report.table1 import table_rows
 
-GRID = {"paper": "musketeers", "cells": [{"benchmark": "sums", "method": "single", "team": "none", "seeds": [1, 0]}]}
+GRID = {
+    "paper": "musketeers",
+    "baseline": "single",
+    "cells": [{"benchmark": "sums", "method": "single", "team": "none", "seeds": [1, 0]}],
+}
 METRICS = {"accuracy": 50.0, "accuracy_seen": None, "accuracy_unseen": 50.0, "score_mean": 50.0}
 
 
 def scores(seed, **changes):
     run = {"code": "aa", "inputs": {"policy": "11"}, "models": {}, "packages": {"torch": "2.13.0"}, "seed": seed}
     content = {"benchmark": "sums", "method": "single", "team": "none", "seed": seed, "metrics": METRICS}
+    content["problems"] = {"q0": {"score": 1.0, "seen": False}, "q1": {"score": 0.0, "seen": False}}
     record = {"run": run, "inputs": {"answers": "22"}, "code": {"answers": "aa", "scores": "bb"}}
     return content | {"policy": "toy_policy", "experts": [], "provenance": record} | changes
 
@@ -58,3 +64,10 @@ def test_a_file_that_does_not_say_where_it_comes_from_is_refused(changes, lackin
 def test_a_cell_that_the_table_does_not_have_is_refused():
     with pytest.raises(ArtifactError, match="no row for musketeers"):
         cell_provenance([], FILES, DIGESTS, GRID)
+
+
+def test_a_cell_without_seeds_has_a_record_without_files():
+    missing = {"benchmark": "sums", "method": "text", "team": "toy", "seeds": []}
+    grid = GRID | {"cells": [*GRID["cells"], missing]}
+    record = cell_provenance(format_rows(table_rows(FILES, grid, {})), FILES, DIGESTS, grid)[1]
+    assert (record["method"], record["seeds"], record["scores"]) == ("text", [], [])

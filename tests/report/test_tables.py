@@ -1,28 +1,15 @@
-"""Table 1: which scores files belong to it, its numbers, its order and its text."""
+"""What the tables share: which scores files belong to which cell, numbers as text, CSV, the papers' numbers."""
 
 import pytest
 
 from slmcollab.artifacts import ArtifactError
-from slmcollab.report.tables import (
-    COLUMNS,
-    METRICS,
-    Row,
-    csv_text,
-    format_number,
-    format_rows,
-    group_scores,
-    join_tables,
-    read_csv,
-    read_published,
-    table_rows,
-)
+from slmcollab.report.tables import csv_text, format_number, group_scores, metric_values, read_csv, read_published
 
 SUMS, LOGIC = ("sums", "hidden_state", "toy"), ("logic", "single", "none")
 CELLS = [
     {"benchmark": "sums", "method": "hidden_state", "team": "toy", "seeds": [10, 2, 1]},
     {"benchmark": "logic", "method": "single", "team": "none", "seeds": [0]},
 ]
-GRID = {"paper": "musketeers", "cells": CELLS}
 
 
 def scores(key, seed, **metrics):
@@ -71,46 +58,33 @@ def test_a_file_that_holds_no_scores_is_refused():
         group_scores({"odd": {"benchmark": "sums", "method": "single", "team": "none"}}, CELLS)
 
 
-def test_rows_mean_std_and_difference_by_hand():
-    rows = table_rows(whole(), GRID, {(*SUMS, "accuracy"): (75.26, "page 6")})
-    # 50, 60, 70: mean 60, sample std 10, 60 - 75.26 = -15.26
-    first = rows[0]
-    assert (first.mean, first.std, first.n_seeds, first.published, first.published_source) == (
-        60,
-        10,
-        3,
-        75.26,
-        "page 6",
-    )
-    assert first.difference == pytest.approx(-15.26)
-    assert [(row.benchmark, row.metric) for row in rows] == [(b, m) for b in ("sums", "logic") for m in METRICS]
-    assert all(row.published is None and row.difference is None for row in rows[1:])
-    assert (rows[4].mean, rows[4].std, rows[4].n_seeds) == (50, None, 1)
+def test_a_cell_without_seeds_has_no_files():
+    missing = {"benchmark": "logic", "method": "text", "team": "toy", "seeds": []}
+    assert group_scores(whole(), [*CELLS, missing])["logic", "text", "toy"] == {}
 
 
-def test_a_null_metric_keeps_its_row_and_counts_no_seed():
-    files = whole() | {"logic": scores(LOGIC, 0, accuracy_unseen=None), "two": scores(SUMS, 2, accuracy_unseen=None)}
-    rows = {
-        (row.benchmark, row.metric): row for row in table_rows(files, GRID, {(*LOGIC, "accuracy_unseen"): (1.0, "x")})
-    }
-    empty = rows["logic", "accuracy_unseen"]
-    assert (empty.mean, empty.std, empty.n_seeds, empty.difference) == (None, None, 0, None)
-    assert rows["sums", "accuracy_unseen"].n_seeds == 2
-    printed = format_rows([empty])[0]
-    assert (printed["mean"], printed["std"], printed["n_seeds"], printed["published"]) == ("", "", "0", "1.00")
+def test_a_cell_that_is_there_twice_is_refused():
+    with pytest.raises(ArtifactError, match=r"twice"):
+        group_scores(whole(), [*CELLS, CELLS[0]])
+
+
+def test_a_null_metric_counts_no_seed():
+    files = whole() | {"two": scores(SUMS, 2, accuracy_unseen=None)}
+    assert metric_values(["ten", "two", "one"], files, "accuracy_unseen") == [40.0, 40.0]
+    assert metric_values([], files, "accuracy") == []
 
 
 @pytest.mark.parametrize("value", [-0.5, 100.5, float("nan")])
 def test_a_metric_that_is_no_percentage_is_refused(value):
     with pytest.raises(ArtifactError, match="ten: accuracy_seen"):
-        table_rows(whole() | {"ten": scores(SUMS, 10, accuracy_seen=value)}, GRID, {})
+        metric_values(["ten"], {"ten": scores(SUMS, 10, accuracy_seen=value)}, "accuracy_seen")
 
 
 def test_a_metric_that_is_not_there_is_not_taken_for_null():
     files = whole()
     del files["ten"]["metrics"]["score_mean"]
     with pytest.raises(ArtifactError, match="ten: no metric 'score_mean'"):
-        table_rows(files, GRID, {})
+        metric_values(["one", "ten"], files, "score_mean")
 
 
 @pytest.mark.parametrize(
@@ -128,24 +102,16 @@ def test_a_number_that_is_none_is_not_printed_and_nan_is_refused():
         format_number(float("nan"))
 
 
-def test_difference_is_rounded_once_from_the_unrounded_numbers():
-    # 50.004 - 49.996 = 0.008 prints as 0.01, though both print as 50.00.
-    row = format_rows([Row("p", *SUMS, "accuracy", 50.004, None, 1, 49.996, "s")])[0]
-    assert (row["mean"], row["published"], row["difference"]) == ("50.00", "50.00", "0.01")
-
-
-def test_csv_has_these_columns_and_quotes_what_needs_it():
-    row = Row("p", "sums", "single", "none", "accuracy", 1.0, None, 1, 2.0, 'table "1", second hand')
-    assert csv_text(COLUMNS, format_rows([row])) == (
-        "paper,benchmark,method,team,metric,mean,std,n_seeds,published,published_source,difference\n"
-        'p,sums,single,none,accuracy,1.00,,1,2.00,"table ""1"", second hand",-1.00\n'
-    )
+def test_csv_has_its_columns_and_quotes_what_needs_it():
+    assert csv_text(("a", "b"), [{"b": 'table "1", second hand', "a": ""}]) == ('a,b\n,"table ""1"", second hand"\n')
+    with pytest.raises(ValueError, match="'c'"):
+        csv_text(("a", "b"), [{"a": "1", "b": "2", "c": "3"}])
 
 
 def test_csv_comes_back_as_the_text_that_it_was(tmp_path):
-    rows = format_rows([Row("p", *SUMS, "accuracy", 7.0, 0.1, 3, None, None)])
-    (tmp_path / "t.csv").write_text(csv_text(COLUMNS, rows))
-    assert read_csv(tmp_path / "t.csv", COLUMNS) == rows
+    rows = [{"a": "7.00", "b": 'x,"y"'}, {"a": "", "b": "line\nline"}]
+    (tmp_path / "t.csv").write_text(csv_text(("a", "b"), rows))
+    assert read_csv(tmp_path / "t.csv", ("a", "b")) == rows
 
 
 @pytest.mark.parametrize("text", ["", "a,b,c\n1,2,3", "a,b\n1,2\n", "a,b,c\n1,2\n", "a,b,c\n1,2,3,4\n"])
@@ -153,13 +119,6 @@ def test_a_csv_of_another_form_is_refused(tmp_path, text):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(ArtifactError, match=r"t\.csv: (columns|a row|empty, or cut)"):
         read_csv(tmp_path / "t.csv", ("a", "b", "c"))
-
-
-def test_rows_of_two_papers_follow_each_other_and_none_is_there_twice():
-    one, two = (format_rows([Row(paper, *SUMS, "accuracy", 7.0, None, 1)]) for paper in ("a", "b"))
-    assert join_tables({"x": one, "y": two}) == [*one, *two]
-    with pytest.raises(ArtifactError, match="there twice"):
-        join_tables({"x": one, "y": one})
 
 
 PUBLISHED = "benchmark,method,team,metric,mean,std,source\n"

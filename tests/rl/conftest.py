@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 import torch
 
+from slmcollab import choice
 from slmcollab.artifacts import Problem
 from slmcollab.context.operator import AdapterSettings
+from slmcollab.context.router import RouterSettings
 from slmcollab.models import toy
 from slmcollab.models.toy_tokenizer import build_tokenizer
-from slmcollab.rl import grpo, policy
+from slmcollab.rl import conditioned, grpo, policy
 from slmcollab.scoring.grader import Grader
 from slmcollab.scoring.score import Score
 
@@ -75,20 +77,47 @@ def base(tokenizer):
 
 
 @pytest.fixture(scope="session")
-def load(base, tokenizer, problems, features):
-    """Return a function that makes a policy with context, as load_policy does from files."""
+def embeddings():
+    return torch.randn(len(QUESTIONS), 10, generator=torch.Generator().manual_seed(5))
 
-    def make(operator="hidden_state", position="before_header", seed=0, features=features, dtype=torch.float32):
-        model = base(dtype=dtype)
-        if operator == "none":
-            policy.attach_operator(model, "none", None, [], seed)
-            plain = policy.prompt_ids(tokenizer, problems, None, None)
-            return policy.ConditionedPolicy(model, tokenizer, [], None, plain, None)
-        settings = AdapterSettings(latent_dim=16, num_heads=4, m=4, context_position=position)
-        context = policy.attach_operator(model, operator, settings, features, seed)
-        prompts = policy.prompt_ids(tokenizer, problems, position, context)
-        plain = policy.prompt_ids(tokenizer, problems, None, None)
-        return policy.ConditionedPolicy(model, tokenizer, list(EXPERTS), context, prompts, plain)
+
+@pytest.fixture(scope="session")
+def load(base, tokenizer, problems, features, embeddings):
+    """Return a function that makes a policy with what the operator uses of three experts, as load_policy does."""
+
+    def make(
+        operator="hidden_state",
+        position="before_header",
+        seed=0,
+        features=features,
+        dtype=torch.float32,
+        architecture="qwen2",
+        experts=tuple(EXPERTS),
+        selection="learned",
+    ):
+        uses = choice.uses(operator)
+        settings = policy.PolicySettings(
+            dtype="float32",
+            experts=list(experts),
+            operator=operator,
+            adapter=AdapterSettings(16, 4, 4, position) if "adapter" in uses else None,
+            pooling=None,
+            shuffled=False,
+            answer_tokens=None,
+            shuffled_order=False,
+            router=RouterSettings("none", selection, 8, 0.01) if "router" in uses else None,
+        )
+        return conditioned.condition(
+            base(architecture, dtype),
+            tokenizer,
+            problems,
+            settings,
+            features=features if "features" in uses else [],
+            answers=[[f"{name} {row}" for name in experts] if "text" in uses else [] for row in range(len(problems))],
+            embeddings=embeddings if "router" in uses else None,
+            best=1,
+            seed=seed,
+        )
 
     return make
 

@@ -26,16 +26,16 @@ def logits(model, prompts):
 def test_reloaded_policy_answers_alike_in_another_object(trained, load, tokenizer, tmp_path):
     save_adapter(trained.model, tmp_path / "adapter", name="toy")
     fresh = load(seed=9)  # another initial adapter, so that every weight has to come from the file
-    untrained = logits(fresh.model, fresh.prompts)
+    untrained = logits(fresh.model, fresh.decided_prompts())
     reloaded = load_adapter(fresh.model, tmp_path / "adapter")
     assert not reloaded.training
-    expected = logits(trained.model.eval(), fresh.prompts)
-    for new, old, before in zip(logits(reloaded, fresh.prompts), expected, untrained, strict=True):
+    expected = logits(trained.model.eval(), fresh.decided_prompts())
+    for new, old, before in zip(logits(reloaded, fresh.decided_prompts()), expected, untrained, strict=True):
         assert torch.equal(new, old)
         assert not torch.allclose(new, before, atol=0.01)
     options = {"max_new_tokens": 6, "batch_size": 4}
-    assert generate_greedy(reloaded, tokenizer, fresh.prompts, **options) == generate_greedy(
-        trained.model, tokenizer, fresh.prompts, **options
+    assert generate_greedy(reloaded, tokenizer, fresh.decided_prompts(), **options) == generate_greedy(
+        trained.model, tokenizer, fresh.decided_prompts(), **options
     )
 
 
@@ -84,3 +84,16 @@ def test_weights_of_a_policy_with_context_do_not_fit_one_without(trained, load, 
 def test_a_folder_without_an_adapter_is_named(load, tmp_path):
     with pytest.raises(ArtifactError, match=f"{tmp_path}: not an adapter's folder"):
         load_adapter(load().model, tmp_path)
+
+
+def test_a_learned_router_is_kept_with_the_policy_and_decides_alike_when_reloaded(build, load, tmp_path):
+    loaded = load("routing")
+    trainer = build(loaded=loaded, max_steps=3, learning_rate=0.05)
+    trainer.train()
+    save_adapter(trainer.model, tmp_path / "adapter", name="toy", router=loaded.learned_router)
+    fresh = load("routing", seed=9)
+    embeddings = fresh.routing.embeddings
+    assert not torch.allclose(fresh.routing.router(embeddings), loaded.routing.router(embeddings), atol=0.01)
+    load_adapter(fresh.model, tmp_path / "adapter", fresh.learned_router)
+    assert torch.equal(fresh.routing.router(embeddings), loaded.routing.router(embeddings))
+    assert fresh.decided_prompts() == loaded.decided_prompts()

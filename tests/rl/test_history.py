@@ -31,7 +31,7 @@ LOG = [
 
 
 def test_columns_and_blanks(tmp_path):
-    write_history(tmp_path / "history.csv", history_rows(LOG, ["math", "string"]))
+    write_history(tmp_path / "history.csv", history_rows(LOG))
     assert (tmp_path / "history.csv").read_text().split("\n") == [
         "step,reward,reward_without_context,frac_reward_zero_std,kl,entropy,completion_length,share_cut,share_unparsed,"
         "num_errors,num_timed_out,grad_norm,tokens,attention_entropy,attention_entropy_prompt,attention_share/math,"
@@ -43,13 +43,20 @@ def test_columns_and_blanks(tmp_path):
 
 
 def test_without_experts_there_are_no_attention_columns():
-    assert not any("attention" in column for row in history_rows(LOG, []) for column in row)
+    bare = [{name: value for name, value in entry.items() if "attention" not in name} for entry in LOG]
+    assert not any("attention" in column for row in history_rows(bare) for column in row)
+
+
+def test_what_a_router_did_has_columns_of_its_own():
+    routed = {"router_entropy": 1.0, "router_share/math": 0.25, "router_share/string": 0.75}
+    (row,) = history_rows([LOG[1] | routed])
+    assert {name: row[name] for name in row if name.startswith("router")} == routed
 
 
 def test_numbers_are_read_back_to_the_bit(tmp_path):
     values = [0.1 + 0.2, 1 / 3, 2**-40, 1e300]
     counts = {"num_errors": 0.0, "num_timed_out": 0.0, "num_tokens": 1.0}
     log = [{"step": i, "reward": value, **counts} for i, value in enumerate(values)]
-    write_history(tmp_path / "history.csv", history_rows(log, []))
+    write_history(tmp_path / "history.csv", history_rows(log))
     with (tmp_path / "history.csv").open() as stream:
         assert [float(row["reward"]) for row in csv.DictReader(stream)] == values

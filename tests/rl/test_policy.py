@@ -9,7 +9,6 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers import GenerationConfig
 
-from slmcollab.context.operator import AdapterSettings
 from slmcollab.generation.greedy import generate_greedy
 from slmcollab.rl import policy
 
@@ -38,7 +37,7 @@ def left_padded(prompts, pad):
 
 def generate(loaded, max_new_tokens=8, **options):
     """Return what transformers' generate gives for all prompts as one batch; the draws are the same every time."""
-    ids, mask = left_padded(loaded.prompts, loaded.tokenizer.pad_token_id)
+    ids, mask = left_padded(loaded.decided_prompts(), loaded.tokenizer.pad_token_id)
     ends = {"eos_token_id": loaded.tokenizer.eos_token_id, "pad_token_id": loaded.tokenizer.pad_token_id}
     config = GenerationConfig(max_new_tokens=max_new_tokens, use_cache=True, **ends, **options)
     torch.manual_seed(0)
@@ -68,8 +67,8 @@ def test_virtual_ids_start_behind_the_embedding_table_and_are_m_per_problem(load
 def test_context_stands_where_it_is_said_to(load, tokenizer, problems):
     before, end = load(position="before_header"), load(position="end")
     header = tokenizer.convert_tokens_to_ids("<a>")
-    assert before.prompts[1] == before.plain_prompts[1][:-1] + before.context.ids(1) + [header]
-    assert end.prompts[1] == end.plain_prompts[1] + end.context.ids(1)
+    assert before.decided_prompts()[1] == before.plain_prompts[1][:-1] + before.context.ids(1) + [header]
+    assert end.decided_prompts()[1] == end.plain_prompts[1] + end.context.ids(1)
     assert end.plain_prompts[1][-1] == header
 
 
@@ -81,8 +80,8 @@ def test_left_padded_cached_generation_equals_unpadded_forward_from_hand_built_e
     table = plain.get_input_embeddings().weight.detach()
     with torch.no_grad():
         context = loaded.model.context_adapter(features).tokens
-        completions = generate_greedy(loaded.model, tokenizer, loaded.prompts, max_new_tokens=5, batch_size=6)
-        for prompt, rows, completion in zip(loaded.prompts, context, completions, strict=True):
+        completions = generate_greedy(loaded.model, tokenizer, loaded.decided_prompts(), max_new_tokens=5, batch_size=6)
+        for prompt, rows, completion in zip(loaded.decided_prompts(), context, completions, strict=True):
             logits = by_hand(plain, table, prompt + completion, rows)[len(prompt) - 1 : -1]
             assert logits.argmax(-1).tolist() == completion
 
@@ -92,14 +91,16 @@ def test_left_padded_cached_generation_equals_unpadded_forward_from_hand_built_e
 def test_logits_of_every_generated_step_are_those_of_hand_built_embeddings(load, base, features, do_sample, position):
     """Tokens that are drawn leave the most probable path; what follows an end token is padding, and is read too."""
     loaded, plain = load(position=position), base()
-    assert len(set(map(len, loaded.prompts))) > 1
+    assert len(set(map(len, loaded.decided_prompts()))) > 1
     table = plain.get_input_embeddings().weight.detach()
     generated = generate(loaded, do_sample=do_sample, output_logits=True, return_dict_in_generate=True)
     completions = generated.sequences[:, -len(generated.logits) :]
     logits = torch.stack(generated.logits, dim=1)
     with torch.no_grad():
         context = loaded.model.context_adapter(features).tokens
-        for row, prompt, tokens, completion in zip(logits, loaded.prompts, context, completions.tolist(), strict=True):
+        for row, prompt, tokens, completion in zip(
+            logits, loaded.decided_prompts(), context, completions.tolist(), strict=True
+        ):
             expected = by_hand(plain, table, prompt + completion, tokens)[len(prompt) - 1 : -1]
             torch.testing.assert_close(row, expected, atol=1e-5, rtol=0)
     assert (logits.argmax(-1)[:, 0] != completions[:, 0]).any() == do_sample
@@ -116,9 +117,9 @@ def test_logits_of_every_generated_step_are_those_of_hand_built_embeddings(load,
 )
 def test_generation_options_that_look_at_the_prompt_meet_virtual_ids(load, options, per_prompt):
     loaded = load()
-    width, first = max(map(len, loaded.prompts)), loaded.context.first_id
+    width, first = max(map(len, loaded.decided_prompts())), loaded.context.first_id
     generated = generate(loaded, **options)
-    assert len(generated) == per_prompt * len(loaded.prompts)
+    assert len(generated) == per_prompt * len(loaded.decided_prompts())
     assert (generated[:, :width] >= first).sum(dim=1).tolist() == len(generated) * [loaded.context.m]
     assert (generated[:, width:] < first).all()
 
@@ -126,7 +127,7 @@ def test_generation_options_that_look_at_the_prompt_meet_virtual_ids(load, optio
 def test_virtual_ids_decode_to_nothing(load, tokenizer, problems):
     """The tokenizer has no token of such an id, and leaves it out whether it skips special tokens or not."""
     loaded = load()
-    for prompt, problem in zip(loaded.prompts, problems, strict=True):
+    for prompt, problem in zip(loaded.decided_prompts(), problems, strict=True):
         assert tokenizer.decode(prompt, skip_special_tokens=True) == problem.question
         assert tokenizer.decode(prompt, skip_special_tokens=False) == f"<u>{problem.question}<a>"
 
@@ -134,18 +135,18 @@ def test_virtual_ids_decode_to_nothing(load, tokenizer, problems):
 def test_padded_batch_gives_the_logits_of_hand_built_embeddings(load, base, features, tokenizer):
     loaded, plain = load(), base()
     table = plain.get_input_embeddings().weight.detach()
-    ids, mask = left_padded(loaded.prompts, tokenizer.pad_token_id)
+    ids, mask = left_padded(loaded.decided_prompts(), tokenizer.pad_token_id)
     with torch.no_grad():
         context = loaded.model.context_adapter(features).tokens
         logits = loaded.model(input_ids=ids, attention_mask=mask).logits
-        for row, prompt, tokens in zip(logits, loaded.prompts, context, strict=True):
+        for row, prompt, tokens in zip(logits, loaded.decided_prompts(), context, strict=True):
             expected = by_hand(plain, table, prompt, tokens)
             torch.testing.assert_close(row[-len(prompt) :], expected, atol=1e-4, rtol=1e-4)
 
 
 def test_reference_reads_zeros_and_has_no_lora(adapted, base):
     loaded, model = adapted
-    plain, prompt = base(), loaded.prompts[1]
+    plain, prompt = base(), loaded.decided_prompts()[1]
     table = plain.get_input_embeddings().weight.detach()
     with torch.no_grad():
         policy_logits = model(input_ids=torch.tensor([prompt])).logits[0]
@@ -162,7 +163,7 @@ def test_a_feature_reaches_its_own_problem_only(load, features):
     changed = [features[0].clone(), *features[1:]]
     changed[0][2] += 1.0
     before, after = load(), load(features=changed)
-    for row, prompt in enumerate(before.prompts):
+    for row, prompt in enumerate(before.decided_prompts()):
         with torch.no_grad():
             same = torch.equal(
                 before.model(input_ids=torch.tensor([prompt])).logits,
@@ -192,10 +193,9 @@ def test_operator_starts_at_the_rms_of_what_the_embedding_gives(load, base):
     assert rms.item() == pytest.approx(table.square().mean().sqrt().item(), rel=0.2)
 
 
-def test_a_policy_without_rotary_positions_is_refused(base, features):
-    settings = AdapterSettings(latent_dim=16, num_heads=4, m=4, context_position="end")
+def test_a_policy_without_rotary_positions_is_refused(load):
     with pytest.raises(ValueError, match="a gpt2 model cannot be the policy"):
-        policy.attach_operator(base("gpt2"), "hidden_state", settings, features, 0)
+        load(architecture="gpt2")
 
 
 def test_settings_of_a_cell_without_a_team():

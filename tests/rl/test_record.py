@@ -1,11 +1,14 @@
 """What a run's record says, and that each part of it tells one run from another."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from slmcollab.artifacts import ArtifactError, digest, read_json, write_json
 from slmcollab.experts.features import write_features
 from slmcollab.rl.checkpoints import fingerprint
+from slmcollab.rl.exposed import ExpertFiles
 from slmcollab.rl.record import check_run, describe_run, describe_training
 
 HEADER = {"expert": "toy", "id": "", "revision": "", "code": "abc", "truncated": "2"}
@@ -17,9 +20,11 @@ def run(tmp_path):
     write_json(tmp_path / "manifest.json", {"id": "lab/policy", "revision": "f" * 40})
     (tmp_path / "train.jsonl").write_text("{}\n")
     write_features(tmp_path / "toy.safetensors", {"last_token": torch.ones(1, 2)}, HEADER, ["p/0"])
-    files = {"policy": tmp_path / "manifest.json", "problems": tmp_path / "train.jsonl"}
+    write_json(tmp_path / "toy.json", {"id": None, "revision": None})
+    read = {"policy": tmp_path / "manifest.json", "problems": tmp_path / "train.jsonl"}
     cell = {"policy": "base", "experts": ["toy"]}
-    return {"cell": cell, "code": "abc", "seed": 0, "features": [tmp_path / "toy.safetensors"], **files}
+    files = ExpertFiles([tmp_path / "toy.json"], [tmp_path / "toy.safetensors"], [], [], [])
+    return {"cell": cell, "code": "abc", "seed": 0, "files": files, **read}
 
 
 def test_a_record_names_models_inputs_and_packages(run):
@@ -31,7 +36,8 @@ def test_a_record_names_models_inputs_and_packages(run):
     assert record["inputs"] == {
         "policy": digest(run["policy"]),
         "problems": digest(run["problems"]),
-        "features/toy": digest(run["features"][0]),
+        "manifest/toy": digest(run["files"].manifests[0]),
+        "features/toy": digest(run["files"].features[0]),
     }
     assert record["features"] == {"toy": {"code": "abc", "prompts_truncated": 2}}
     assert record["packages"]["trl"] == "1.16.0"
@@ -50,9 +56,14 @@ def test_a_record_of_another_run_is_refused_and_what_differs_is_named(tmp_path):
         check_run(tmp_path / "run.json", {"beta": 0.1}, "abc", 0, tmp_path / "adapter")
 
 
-def test_a_record_says_what_the_kl_is_measured_against():
-    assert describe_training(7, True) == {"reference": "policy without LoRA, zero context rows", "num_trainable": 7}
-    assert describe_training(7, False) == {"reference": "policy without LoRA", "num_trainable": 7}
+def test_a_record_says_what_the_kl_is_measured_against_and_counts_the_router(load):
+    zero_rows = {"reference": "policy without LoRA, zero context rows", "num_trainable": 7}
+    assert describe_training(7, load()) == describe_training(7, load("prefix")) == zero_rows
+    bare = {"reference": "policy without LoRA", "num_trainable": 7}
+    assert describe_training(7, load("none")) == describe_training(7, load("text")) == bare
+    # 10 wide embeddings to 8 to 3 experts: 10·8 + 8 + 8·3 + 3 = 115
+    assert describe_training(7, load("routing")) == bare | {"num_trainable": 122}
+    assert describe_training(7, load("routing", selection="uniform")) == bare
 
 
 def test_every_part_of_a_run_is_in_its_fingerprint(run, tmp_path):
@@ -66,13 +77,19 @@ def test_every_part_of_a_run_is_in_its_fingerprint(run, tmp_path):
         {"seed": 1},
         {"problems": tmp_path / "other.jsonl"},
         {"policy": tmp_path / "other.json"},
-        {"features": [tmp_path / "other.safetensors"]},
+        {"files": replace(run["files"], features=[tmp_path / "other.safetensors"])},
+        {"files": replace(run["files"], answers=[tmp_path / "other.jsonl"])},
+        {"files": replace(run["files"], embedding=[tmp_path / "other.jsonl"])},
     ]
     names = [fingerprint(describe_run(**(run | change))) for change in [{}, {}, *others]]
     assert names[0] == names[1]
     assert len(set(names)) == 1 + len(others)
 
 
-def test_a_team_with_a_file_too_few_is_refused(run):
-    with pytest.raises(ValueError, match="shorter"):
-        describe_run(**(run | {"features": []}))
+@pytest.mark.parametrize("kind", ["manifests", "features", "answers", "expert_scores"])
+def test_a_team_with_a_file_too_few_is_refused(run, kind):
+    two = {**run["cell"], "experts": ["toy", "other"]}
+    files = replace(run["files"], manifests=2 * run["files"].manifests, features=2 * run["files"].features)
+    files = replace(files, **{kind: [run["problems"]]})
+    with pytest.raises((ValueError, ArtifactError), match=r"shorter|features"):
+        describe_run(**(run | {"cell": two, "files": files}))

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from transformers import TrainerState
 
 from slmcollab.rl.rollout import WITHOUT_CONTEXT, Reward, attention_metrics
 from slmcollab.scoring.grader import Grader
@@ -30,13 +31,14 @@ TABLE = {
 
 
 @pytest.fixture
-def reward(problems):
-    return Reward(ByText(TABLE), problems, None, [])
+def reward(problems, load):
+    return Reward(ByText(TABLE), problems, load("none"), None)
 
 
 def call(reward, completions, **columns):
     logged = {}
-    rewards = reward(completions=completions, row=[0] * len(completions), log_metric=logged.__setitem__, **columns)
+    columns = {"row": [0] * len(completions), "trainer_state": TrainerState(global_step=0), **columns}
+    rewards = reward(completions=completions, log_metric=logged.__setitem__, **columns)
     return rewards, logged
 
 
@@ -59,15 +61,15 @@ def test_the_probe_is_graded_and_logged_not_rewarded(reward):
     assert logged["num_errors"] == 0
 
 
-def test_a_score_with_an_error_earns_nothing_whatever_it_says(problems):
-    reward = Reward(ByText({"odd": Score(0.7, False, "7", "raised: ValueError")}), problems, None, [])
+def test_a_score_with_an_error_earns_nothing_whatever_it_says(problems, load):
+    reward = Reward(ByText({"odd": Score(0.7, False, "7", "raised: ValueError")}), problems, load("none"), None)
     rewards, logged = call(reward, ["odd"])
     assert (rewards, logged["num_errors"]) == ([0.0], 1)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_a_score_that_is_no_finite_number_is_refused(problems, value):
-    reward = Reward(ByText({"odd": Score(value, False, "7")}), problems, None, [])
+def test_a_score_that_is_no_finite_number_is_refused(problems, load, value):
+    reward = Reward(ByText({"odd": Score(value, False, "7")}), problems, load("none"), None)
     with pytest.raises(ValueError, match="rewards have to be finite"):
         call(reward, ["odd"])
 

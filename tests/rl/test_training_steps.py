@@ -15,9 +15,10 @@ import torch
 
 import slmcollab
 from slmcollab import artifacts, seeding
+from slmcollab.experts.answers import make_row
 from slmcollab.experts.features import read_features, write_features
 from slmcollab.models import fetch, toy
-from slmcollab.rl.features import shuffled_rows
+from slmcollab.rl.exposed import shuffled_rows
 
 GRPO = {
     "prompts_per_step": 2,
@@ -63,20 +64,35 @@ def world(base, tokenizer, problems, tmp_path_factory):
     tokenizer.save_pretrained(root / "policy/weights")
     fetch.write_manifest(root / "policy/manifest.json", root / "policy/weights", model="toy", block={"source": "toy"})
     artifacts.write_problems(root / "problems.jsonl", problems)
-    generator = torch.Generator().manual_seed(0)
+    generator, ids = torch.Generator().manual_seed(0), [problem.id for problem in problems]
     for expert, width in {"math": 8, "naive": 12}.items():
         rows = torch.randn(len(problems), width, generator=generator)
-        write_features(
-            root / f"{expert}.safetensors", {"last_token": rows}, HEADER, [problem.id for problem in problems]
-        )
+        write_features(root / f"{expert}.safetensors", {"last_token": rows}, HEADER, ids)
+        write_features(root / "embedding.safetensors", {"embedding": rows}, HEADER, ids)
+        # No weights of an expert are here: a training job reads what experts exposed, and never an expert.
+        artifacts.write_json(root / f"{expert}.json", {"id": None, "revision": None})
+        artifacts.write_jsonl(root / f"{expert}.jsonl", (make_row(i, f"{expert} says 7", [1], ended=True) for i in ids))
+        artifacts.write_json(root / f"{expert}.scores.json", {"metrics": {"accuracy_bare": float(width)}})
     return root
+
+
+def exposed(world, cell):
+    """Return how a step is told what the experts expose: the files of what the cell's operator uses."""
+    kinds = {"--features": ("features", "safetensors"), "--answers": ("text", "jsonl")}
+    arguments = ["--manifests", *[world / f"{expert}.json" for expert in cell["experts"]]]
+    for flag, (block, suffix) in kinds.items():
+        arguments += [flag, *[world / f"{expert}.{suffix}" for expert in cell["experts"] if block in cell]]
+    router = cell.get("router")
+    best = router and router["selection"] == "best"
+    arguments += ["--embedding", *([world / "embedding.safetensors"] if router else [])]
+    return [*arguments, "--expert-scores", *[world / f"{e}.scores.json" for e in cell["experts"] if best]]
 
 
 def train_command(world, out, cell=CELL, seed=0, code="abc"):
     return [
         *("--cell", json.dumps(cell), "--code", code, "--seed", str(seed), "--job", "17"),
-        *("--policy", world / "policy/manifest.json", "--problems", world / "problems.jsonl", "--features"),
-        *[world / f"{expert}.safetensors" for expert in cell["experts"]],
+        *("--policy", world / "policy/manifest.json", "--problems", world / "problems.jsonl"),
+        *exposed(world, cell),
         *("--checkpoints", out / "checkpoints", "--save-every", "2", "--adapter", out / "adapter"),
         *("--run", out / "run.json", "--history", out / "history.csv"),
     ]
@@ -191,6 +207,8 @@ def test_what_a_run_records(straight, world):
         "problems": artifacts.digest(world / "problems.jsonl"),
         "features/math": artifacts.digest(world / "math.safetensors"),
         "features/naive": artifacts.digest(world / "naive.safetensors"),
+        "manifest/math": artifacts.digest(world / "math.json"),
+        "manifest/naive": artifacts.digest(world / "naive.json"),
     }
     assert run["packages"]["trl"] == "1.16.0"
     assert run["reference"] == "policy without LoRA, zero context rows"
@@ -200,15 +218,15 @@ def test_what_a_run_records(straight, world):
 
 
 def answer_command(world, out, adapter, cell, max_new_tokens=5):
-    names = ["adapter", "dtype", "experts", "features", "numeric_threads", "operator", "policy"]
+    names = ["adapter", "dtype", "experts", "features", "numeric_threads", "operator", "policy", "router", "text"]
     answer_cell = {name: cell[name] for name in names if name in cell}
     answer_cell |= {"batch_size": 4, "max_new_tokens": max_new_tokens}
     return [
         *("--cell", json.dumps(answer_cell), "--seed", "0", "--adapter", adapter),
         *("--run", adapter.parent / "run.json", "--train-cell", json.dumps(cell), "--train-code", "abc"),
-        *("--policy", world / "policy/manifest.json", "--problems", world / "problems.jsonl", "--features"),
-        *[world / f"{expert}.safetensors" for expert in cell["experts"]],
-        *("--answers", out / "answers.jsonl"),
+        *("--policy", world / "policy/manifest.json", "--problems", world / "problems.jsonl"),
+        *exposed(world, cell),
+        *("--output", out / "answers.jsonl"),
     ]
 
 
@@ -242,6 +260,36 @@ def test_a_policy_alone_is_trained_and_answers_without_features(world, tmp_path)
     assert len(artifacts.read_jsonl(tmp_path / "answers.jsonl")) == 6
 
 
+ROUTER = {"encoder": "sentences", "selection": "learned", "router_width": 8, "entropy_bonus": 0.01}
+TEXT = {"answer_tokens": 20, "shuffled_order": False}
+OPERATORS = {
+    "text": {"text": TEXT},
+    "routing": {"text": TEXT, "router": ROUTER},
+    "random_router": {"text": TEXT, "router": {**ROUTER, "selection": "uniform"}},
+    "best_single_expert": {"text": TEXT, "router": {**ROUTER, "selection": "best"}},
+    "routing_hidden": {"adapter": CELL["adapter"], "features": CELL["features"], "router": ROUTER},
+    "no_cross_attention": {"adapter": CELL["adapter"], "features": CELL["features"]},
+    "prefix": {"adapter": CELL["adapter"]},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", OPERATORS)
+def test_every_method_is_trained_and_answers_from_files(world, tmp_path, method):
+    cell = {name: value for name, value in CELL.items() if name not in ("adapter", "features")}
+    operator = method if "single" not in method and "random" not in method else "routing"
+    cell |= {"operator": operator, "method": method, "grpo": {**GRPO, "max_steps": 2}, **OPERATORS[method]}
+    if method == "prefix":
+        cell |= {"experts": [], "team": "none"}
+    finish(start("train_grpo", train_command(world, tmp_path, cell)))
+    assert (tmp_path / "adapter/router.safetensors").exists() == (ROUTER in cell.values())
+    finish(start("answer_problems", answer_command(world, tmp_path, tmp_path / "adapter", cell)))
+    assert len(artifacts.read_jsonl(tmp_path / "answers.jsonl")) == 6
+    if method == "best_single_expert":
+        history = (tmp_path / "history.csv").read_text().splitlines()
+        assert dict(zip(*(line.split(",") for line in history[:2]), strict=True))["router_share/naive"] == "1.0"
+
+
 @pytest.mark.slow
 def test_shuffled_features_are_the_other_problems(world, problems, tmp_path):
     """Training on shuffled features is training on a file whose rows were put in that order."""
@@ -250,7 +298,7 @@ def test_shuffled_features_are_the_other_problems(world, problems, tmp_path):
     shuffled = {**short, "features": {**CELL["features"], "shuffled": True}}
     finish(start("train_grpo", train_command(world, tmp_path / "shuffled", shuffled, seed=3)))
     reordered = tmp_path / "reordered"
-    for name in ("policy", "problems.jsonl"):
+    for name in ("policy", "problems.jsonl", "math.json", "naive.json"):
         reordered.mkdir(exist_ok=True)
         (reordered / name).symlink_to(world / name)
     for expert in CELL["experts"]:

@@ -18,7 +18,7 @@ def scored(build):
         for name, weight in trainer.model.named_parameters():
             if "lora_B" in name:
                 weight += 0.1 * torch.randn(weight.shape, generator=generator)
-    prompts = trainer.rollout_func.prompts
+    prompts = trainer.rollout_func.policy.decided_prompts()
     width = max(map(len, prompts))
     completions = torch.randint(0, 90, (len(prompts), 5), generator=generator)
     ids = torch.cat([torch.tensor([(width - len(p)) * [0] + p for p in prompts]), completions], dim=1)
@@ -83,12 +83,73 @@ def test_scoring_completions_only_changes_no_score(scored, monkeypatch):
     torch.testing.assert_close(less, trl_scores(trainer, ids, mask), atol=1e-6, rtol=1e-6)
 
 
-def test_sampling_gives_a_completion_per_prompt(scored):
+def group_prompts(trainer):
+    return [prompt for prompt in trainer.rollout_func.policy.decided_prompts() for _ in range(trainer.num_generations)]
+
+
+def end_with(trainer, ends):
+    trainer.eos_token_ids = ends
+    trainer.generation_config.eos_token_id = ends
+
+
+def drawn(sample):
+    """Return what `sample` gives from a fixed random state, and the numbers that come after."""
+    torch.manual_seed(0)
+    return sample(), torch.rand(3).tolist()
+
+
+def drawn_by_trl(trainer, prompts):
+    return drawn(lambda: trainer._generate_single_turn(prompts, None, {}, trainer.num_generations)[0])
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.7])
+@pytest.mark.parametrize("checkpointing", [False, True])
+def test_samples_are_those_of_trl_though_rows_end_at_different_times(scored, temperature, checkpointing, monkeypatch):
     trainer, _, _ = scored
-    prompts = trainer.rollout_func.prompts
-    completions = trl_hooks.sample(trainer, prompts)
-    assert len(completions) == len(prompts)
-    assert all(1 <= len(completion) <= 6 for completion in completions)
+    trainer.temperature = trainer.generation_config.temperature = temperature
+    trainer.model.train()
+    if checkpointing:
+        trainer.model.gradient_checkpointing_enable()
+    prompts = group_prompts(trainer)
+    end_with(trainer, list(range(0, 90, 4)))
+    expected = drawn_by_trl(trainer, prompts)
+    monkeypatch.setattr(trainer, "_generate_single_turn", None)
+    assert drawn(lambda: trl_hooks.sample(trainer, prompts)) == expected
+    assert len({len(completion) for completion in expected[0]}) > 2
+    assert (trainer.model.training, trainer.model.is_gradient_checkpointing) == (True, checkpointing)
+
+
+def test_log_probs_of_our_samples_are_those_of_the_plain_path(scored, monkeypatch):
+    """The loop samples, TRL scores completions only; against TRL's own sampling and its scores of every position."""
+    trainer, _, _ = scored
+    prompts = group_prompts(trainer)
+    samples = {"ours": drawn(lambda: trl_hooks.sample(trainer, prompts))[0], "plain": drawn_by_trl(trainer, prompts)[0]}
+    scores = {}
+    for name, completions in samples.items():
+        if name == "plain":
+            monkeypatch.setattr(trl.trainer.utils, "_use_triton", lambda device: False)
+        rows = [(prompt, completion[:5]) for prompt, completion in zip(prompts, completions, strict=True)]
+        rows = [(prompt, completion) for prompt, completion in rows if len(completion) == 5]
+        width = max(len(prompt) for prompt, _ in rows)
+        ids = torch.tensor([(width - len(prompt)) * [0] + prompt + completion for prompt, completion in rows])
+        mask = torch.tensor([(width - len(prompt)) * [0] + (len(prompt) + 5) * [1] for prompt, _ in rows])
+        scores[name] = trl_scores(trainer, ids, mask)
+    assert len(scores["ours"]) > len(prompts) / 2
+    torch.testing.assert_close(scores["ours"], scores["plain"], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("why", ["dropout", "top_k", "window"])
+def test_where_the_loop_would_draw_others_trl_samples(build, why, monkeypatch):
+    trainer = build()
+    prompts = group_prompts(trainer)
+    if why == "dropout":
+        trainer.model.add_module("drops", torch.nn.Dropout(0.1))
+    elif why == "top_k":
+        trainer.args.top_k = trainer.generation_config.top_k = 3
+    else:
+        monkeypatch.setattr(trl_hooks, "supports", lambda model, num_tokens: False)
+    monkeypatch.setattr(trl_hooks, "decode", None)
+    assert drawn(lambda: trl_hooks.sample(trainer, prompts)) == drawn_by_trl(trainer, prompts)
 
 
 def test_another_version_of_trl_is_refused(monkeypatch):

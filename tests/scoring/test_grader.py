@@ -63,11 +63,14 @@ def test_a_hang_ends_on_time_and_the_rest_is_scored(grader, answer, problem):
 
 def test_an_exception_is_reported_and_the_rest_is_scored(grader):
     torn = Problem("a/3", "", [], "a, b", {"source_dataset": "word_sorting"})
+    factors = Problem("a/5", "", [], "2 × 3", {"source_dataset": "prime_factorization"})
     unknown = Problem("a/4", "", [], "1", {"source_dataset": "no_such_task"})
-    scores = grader.grade([tagged("a, b"), tagged("1"), tagged("12")], [torn, unknown, GCD])
+    answers = ["a, b", "1", "two × three", "12"]
+    scores = grader.grade([tagged(answer) for answer in answers], [torn, unknown, factors, GCD])
     assert scores == [
         Score(0.0, False, "a, b", "raised: KeyError: 'sorted_words'"),
         Score(0.0, False, "1", "raised: ValueError: Dataset 'no_such_task' not registered"),
+        Score(0.0, False, "two × three", "raised: ValueError: invalid literal for int() with base 10: 'two'"),
         Score(1.0, True, "12"),
     ]
 

@@ -48,22 +48,55 @@ def test_a_longer_right_word_is_not_correct_although_the_library_gives_it_more_t
     assert not score(tagged("noitaplapx"), problem).correct  # nine times 1/9 is 1.0000000000000002
 
 
+@pytest.mark.parametrize(
+    ("task", "answer", "floor"),
+    # the library's floor for no number is 0.01 in countdown too, but text that may not be evaluated never gets there
+    [("countdown", "banana", 0.0), ("countdown", "1 + 1", 0.05), ("fraction_simplification", "banana", 0.01)],
+)
+def test_the_floor_of_wrong_answers_is_not_accuracy(task, answer, floor):
+    scored = [score(tagged(answer), make(task, index)) for index in range(40)]
+    assert {(found.score, found.correct) for found in scored} == {(floor, False)}
+
+
+def test_propositional_logic_gives_credit_away_and_keeps_it_visible():
+    """A conclusion counts as right if it follows from the premises, so copied premises and some constants do."""
+    problems = [make("propositional_logic", index) for index in range(100)]
+    copied = [score(tagged(f"({' ∧ '.join(problem.metadata['premises'])})"), problem) for problem in problems]
+    constant = [score(tagged("(P ∨ Q)"), problem) for problem in problems]
+    junk = [score(tagged("zzz"), problem) for problem in problems]
+    assert sum(found.correct for found in copied) >= 95
+    assert 70 <= sum(found.correct for found in constant) < 100
+    # text without a capital letter gets the credit of a tautology where the premises contradict each other
+    assert {found.score for found in junk} == {0.05, 0.25}
+    assert not any(found.correct for found in junk)
+
+
 @pytest.mark.parametrize("name", ["arithmetic", "logic", "algorithmic"])
 def test_no_constant_answer_is_always_right(name):
     block = {"benchmark": name, "num_train": 20, "num_test": 1}
     for task, settings in CONFIG["benchmarks"][name]["tasks"].items():
         problems = family.load(block | {"tasks": {task: settings}}, 42).train[: 5 if task == "zebra_puzzles" else 20]
-        for answer in ("True", "0", "1", "2", "banana", "P", "Yes"):
+        for answer in ("True", "0", "1", "2", "banana", "P", "(P ∨ Q)", "Yes"):
             assert not all(score(tagged(answer), problem).correct for problem in problems), (task, answer)
 
 
 @pytest.mark.parametrize(
     ("answer", "gold", "correct"),
-    [("-5", "5", 0), ("-5", "-5", 1), ("$1,234", "1234", 1), ("3 + 4 = 7", "7", 1), (".5", "0.5", 1)],
+    [("-5", "5", 0), ("-5", "-5", 1), ("$1,234", "1234", 1), ("3 + 4 = 7", "7", 1), (".5", "0.5", 1), ("5%", "5", 1)],
 )
 def test_gsm_symbolic_keeps_signs_and_commas(answer, gold, correct):
     problem = Problem("a/0", "", [], gold, {"source_dataset": "gsm_symbolic"})
     assert score(tagged(answer), problem).score == correct
+
+
+def test_every_gsm_symbolic_gold_is_right_by_number_also_the_one_that_its_own_scorer_refuses():
+    data_set = create_dataset("gsm_symbolic", seed=1, size=2000)
+    refused = []
+    for item in data_set:
+        assert score(tagged(item["answer"]), Problem("a/0", "", [], item["answer"], item["metadata"])).correct
+        if data_set.score_answer(item["answer"], item) != 1.0:
+            refused.append(item["answer"])
+    assert refused == ["-1"]
 
 
 def test_every_task_whose_scorer_runs_the_answer_is_known():

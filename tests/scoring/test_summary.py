@@ -43,6 +43,16 @@ def test_metrics_shares_and_counts():
     assert result["problems"]["a/3"] == {"score": 0.0, "seen": False}
 
 
+def test_each_task_of_a_family_is_summarised_by_itself():
+    family = [Problem(str(index), "", [], "1", {"source_dataset": task}) for index, task in enumerate("gglgl")]
+    # g: 0, 1 and 3, one right, scores 1.25 of 3; l: 2 and 4, none right
+    assert summary.summarise_scores(family, SCORES, cut=CUT, trained=set())["tasks"] == {
+        "g": {"num_problems": 3, "accuracy": pytest.approx(100 / 3), "score_mean": pytest.approx(125 / 3)},
+        "l": {"num_problems": 2, "accuracy": 0.0, "score_mean": 0.0},
+    }
+    assert summary.summarise_scores(PROBLEMS, SCORES, cut=CUT, trained=set())["tasks"] == {}
+
+
 @pytest.mark.parametrize(("trained", "missing"), [({"p", "q", "r", "s"}, "unseen"), (set(), "seen")])
 def test_a_group_without_problems_has_no_accuracy(trained, missing):
     metrics = summary.summarise_scores(PROBLEMS, SCORES, cut=CUT, trained=trained)["metrics"]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from slmcollab.artifacts import Problem, digest, read_json, read_jsonl, write_problems
-from slmcollab.experts.features import POOLINGS, read_features, read_header
+from slmcollab.experts.features import POOLINGS, read_features, read_header, write_features
 from slmcollab.experts.pooling import draw
 from slmcollab.models import chat, fetch, hub
 from slmcollab.report.probe_table import probe_rows
@@ -54,7 +54,8 @@ def write(path, indices):
 def extract(manifest, problems, features, *, sequence="prompt", **changed):
     extraction = {"dtype": "float32", "batch_tokens": 256, "max_tokens": 64, "overflow": "refuse"} | changed
     cell = {"extraction": extraction, "expert": "small", "numeric_threads": 1, "sequence": sequence}
-    extract_features.main(cell=json.dumps(cell), code="c0de", expert=manifest, problems=problems, features=features)
+    files = {"expert": manifest, "problems": problems, "answers": [], "features": features}
+    extract_features.main(cell=json.dumps(cell), code="c0de", **files)
     return features
 
 
@@ -97,18 +98,20 @@ def test_features_do_not_depend_on_how_the_tokenizer_pads(folder, tmp_path, side
 
 
 def test_long_prompts(folder, tmp_path):
-    # "<u>What is 0 + 0?<a>": 14 characters and two marks.
     files = (folder / "model/manifest.json", folder / "train.jsonl", tmp_path / "prompt.safetensors")
-    with pytest.raises(ValueError, match=r"problem sums/0: a prompt of 16 tokens, .* allow 15 \(50 such prompts\)"):
-        extract(*files, max_tokens=15)
-    extract(*files, max_tokens=15, overflow="truncate")
+    tokenizer = hub.load_tokenizer(folder / "model/weights")
+    length = len(chat.encode(tokenizer, [{"role": "user", "content": QUESTIONS[0]}]))  # as long as every other one
+    message = rf"problem sums/0: a prompt of {length} tokens, .* allow {length - 1} \(50 such prompts\)"
+    with pytest.raises(ValueError, match=message):
+        extract(*files, max_tokens=length - 1)
+    extract(*files, max_tokens=length - 1, overflow="truncate")
     assert read_header(files[2])["truncated"] == "50"
 
 
-def test_answers_are_not_read_yet(folder, tmp_path):
-    files = (folder / "model/manifest.json", folder / "train.jsonl", tmp_path / "completion.safetensors")
-    with pytest.raises(ValueError, match=r"features\.sequence: 'completion' is not one of prompt"):
-        extract(*files, sequence="completion")
+def test_unknown_sequence_is_refused(folder, tmp_path):
+    files = (folder / "model/manifest.json", folder / "train.jsonl", tmp_path / "question.safetensors")
+    with pytest.raises(ValueError, match=r"features\.sequence: 'question' is not one of prompt, completion"):
+        extract(*files, sequence="question")
 
 
 def probe(manifest, folder):
@@ -128,9 +131,42 @@ def probe(manifest, folder):
 
 def test_probe_file_is_what_the_table_reads(folder):
     found = probe(folder / "model/manifest.json", folder)
-    assert list(found["poolings"]) == sorted(POOLINGS)
-    assert found["poolings"]["first_token"]["n_test"] == 50
+    assert list(found["tasks"]) == ["all"]
+    assert list(found["tasks"]["all"]) == sorted(POOLINGS)
+    assert found["tasks"]["all"]["first_token"]["n_test"] == 50
     assert len(probe_rows({"probe.json": found}, ["toy_sums"])) == 5
+
+
+def test_each_task_is_probed_beside_the_whole(folder, tmp_path):
+    """A task with too many answers, one that is read, and one that train lacks; features are one-hot answers."""
+    kinds = [("many", str(i)) for i in range(201)] + [("two", "ab"[i % 2]) for i in range(20)]
+    train = [Problem(f"t/{i}", f"t{i}", [], a, {"source_dataset": kind}) for i, (kind, a) in enumerate(kinds)]
+    test = [Problem(f"e/{i}", f"e{i}", [], "ab"[i % 2], {"source_dataset": "two"}) for i in range(4)]
+    test.append(Problem("e/4", "e4", [], "a", {"source_dataset": "new"}))
+    for split, rows in (("train", train), ("test", test)):
+        write_problems(tmp_path / f"{split}.jsonl", rows)
+        values = torch.tensor([[float(problem.answer == "a")] for problem in rows])
+        ids = [problem.id for problem in rows]
+        write_features(tmp_path / f"{split}.safetensors", {name: values.clone() for name in POOLINGS}, {}, ids)
+    probe_experts.main(
+        cell=json.dumps({"benchmark": "mixed", "expert": "small", "numeric_threads": 1, "ridge": 0.01}),
+        features_train=tmp_path / "train.safetensors",
+        features_test=tmp_path / "test.safetensors",
+        train_problems=tmp_path / "train.jsonl",
+        test_problems=tmp_path / "test.jsonl",
+        probe=tmp_path / "probe.json",
+    )
+    found = {task: poolings["last_token"] for task, poolings in read_json(tmp_path / "probe.json")["tasks"].items()}
+    assert {task: (reading["n_train"], reading["n_test"]) for task, reading in found.items()} == {
+        "all": (221, 5),
+        "many": (201, 0),
+        "new": (0, 1),
+        "two": (20, 4),
+    }
+    assert found["two"] == {"accuracy": 1.0, "chance": 0.5, "n_train": 20, "n_test": 4, "reason": None}
+    assert found["new"]["reason"] == "no problem in train"
+    assert found["all"]["reason"] == "203 distinct answers in train are no small set (at most 200)"
+    assert len(probe_rows({"probe.json": read_json(tmp_path / "probe.json")}, ["mixed"])) == 20
 
 
 @pytest.mark.slow
@@ -140,7 +176,7 @@ def test_the_answer_can_be_read_from_an_expert_that_knows_it(tmp_path):
     assert read_json(manifest)["accuracy"] == {"sums": 1.0, "reverse": 0.0}
     write(tmp_path / "train.jsonl", [i for i in range(100) if i % 4])
     write(tmp_path / "test.jsonl", range(100))
-    readings = probe(manifest, tmp_path)["poolings"]
+    readings = probe(manifest, tmp_path)["tasks"]["all"]
     assert readings["last_token"]["accuracy"] >= 0.9
     assert readings["first_token"]["accuracy"] <= 0.2
 

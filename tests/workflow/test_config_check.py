@@ -9,6 +9,7 @@ from typing import Any
 
 import grid
 import pytest
+import results_grid
 import yaml
 from config_check import check, read_schema
 from hypothesis import given, settings
@@ -18,8 +19,8 @@ from snakemake.utils import update_config
 
 REPOSITORY = Path(__file__).parents[2]
 SCHEMA = read_schema()
-OPERATORS = {"none", "hidden_state"}
-LOADERS = {"reasoning_gym", "gsm8k", "toy_sums"}
+OPERATORS = {"none", "hidden_state", "no_cross_attention", "prefix", "routing", "routing_hidden", "text"}
+LOADERS = {"reasoning_gym", "gsm8k", "toy_digits"}
 SCORERS = {"reasoning_gym", "number", "exact"}
 
 
@@ -107,7 +108,7 @@ CASES = [
     ("grpo/lerning_rate", 1e-5, "grpo.lerning_rate: no such key (did you mean learning_rate?); allowed: prompts_per_s"),
     ("stepz", 9, "stepz: no such key; allowed: papers, data_seed"),
     ("bechmarks", {}, "bechmarks: no such key (did you mean benchmarks?)"),
-    ("grid/seed", [1], "grid.seed: no such key (did you mean seeds?); allowed: benchmarks, methods, teams, seeds"),
+    ("grid/seed", [1], "grid.seed: no such key (did you mean seeds?); allowed: benchmarks, methods, ablations, teams"),
     ("methods/hidden_state/latentdim", 8, "methods.hidden_state.latentdim: no such key (did you mean latent_dim?)"),
     ("benchmarks/gsm8k/grpo/max_step", 8, "benchmarks.gsm8k.grpo.max_step: no such key (did you mean max_steps?)"),
     ("benchmarks/gsm8k/source/path", "x", "benchmarks.gsm8k.source.id: no such key; allowed: path"),
@@ -153,7 +154,7 @@ CASES = [
     ("probe/ridge", -1, "probe.ridge: got -1.0; allowed: a number, above 0"),
     ("features/pooling", "last", 'features.pooling: got "last"'),
     ("features/pooling", "lasttoken", 'features.pooling: got "lasttoken" (did you mean last_token?); allowed: last_to'),
-    ("features/sequence", "completion", 'features.sequence: got "completion"; allowed: prompt'),
+    ("features/sequence", "answer", 'features.sequence: got "answer"; allowed: prompt, completion'),
     ("policy/dtype", "float8", 'policy.dtype: got "float8" (did you mean float32?); allowed: float32, bfloat16'),
     ("papers", ["slices"], 'papers[0]: got "slices"; allowed: musketeers'),
     ("models/gpt2/revision", "main", 'models.gpt2.revision: got "main"; allowed: a commit of the hub repository, 40 h'),
@@ -191,12 +192,12 @@ CASES = [
     ("teams/none", ["gpt2"], 'teams: got "none"; allowed: a name'),
     ("teams/Toy", ["gpt2"], 'teams: got "Toy"; allowed: a name of small letters'),
     ("models/..", {}, 'models: got ".."; allowed: a name'),
-    ("methods/a b", {"operator": "none", "teams": []}, 'methods: got "a b"; allowed: a name'),
-    ("methods/a\n", {"operator": "none", "teams": []}, 'methods: for a key got "a\\n"; allowed: printable text'),
+    ("methods/a b", {"operator": "none"}, 'methods: got "a b"; allowed: a name'),
+    ("methods/a\n", {"operator": "none"}, 'methods: for a key got "a\\n"; allowed: printable text'),
     ("methods/hidden_state/operator", "hidden", 'methods.hidden_state.operator: got "hidden"'),
-    ("methods/hidden_state/operator", "hiden_state", "(did you mean hidden_state?); allowed: hidden_state, none"),
+    ("methods/hidden_state/operator", "hiden_state", "(did you mean hidden_state?); allowed: hidden_state, no_cro"),
     ("methods/hidden_state/teams", ["naiv"], 'methods.hidden_state.teams: got "naiv" (did you mean naive?)'),
-    ("benchmarks/toy_sums/loader", "toy_sum", 'benchmarks.toy_sums.loader: got "toy_sum" (did you mean toy_sums?)'),
+    ("benchmarks/toy_sums/loader", "toy_digit", "benchmarks.toy_sums.loader: got"),
     ("benchmarks/toy_sums/scorer", "exakt", 'benchmarks.toy_sums.scorer: got "exakt" (did you mean exact?)'),
     ("models/toy_math/corpora", ["summs"], 'models.toy_math.corpora: got "summs" (did you mean sums?)'),
     ("models/toy_math/corpora", [], "models.toy_math.corpora: got []; allowed: a list"),
@@ -214,9 +215,29 @@ CASES = [
     ("benchmarks/toy_sums/num_test", 0, "benchmarks.toy_sums.num_test: got 0; allowed: at least 1"),
     ("grid/teams", [], "methods.hidden_state.teams: got []; allowed: at least one of grid.teams"),
     ("grid/teams", ["default"], 'methods.hidden_state_shuffled.teams: got ["toy"]; allowed: at least one of grid.team'),
-    ("methods/hidden_state/teams", [], "methods.hidden_state.teams: got []; allowed: at least one of grid.teams: toy"),
-    ("methods/single/teams", ["toy"], 'methods.single.teams: got ["toy"]; allowed: [] where the operator is none'),
-    ("methods/single/teams", DELETED, 'methods.single.teams: got ["toy"]; allowed: [] where the operator is none'),
+    ("methods/hidden_state/teams", [], "methods.hidden_state.teams: got []; allowed: a list: those of grid.teams"),
+    ("methods/hidden_state/teams", ["naive"], 'methods.hidden_state.teams: got ["naive"]; allowed: at least one of gr'),
+    ("methods/single/teams", ["toy"], 'methods.single.teams: got ["toy"]; allowed: no such key where the operator is'),
+    ("methods/prefix/teams", ["toy"], 'methods.prefix.teams: got ["toy"]; allowed: no such key where the operator is'),
+    ("methods/prefix/pooling", "first_token", "allowed: no such key where the operator is prefix"),
+    ("methods/text/m", 4, "methods.text.m: got 4; allowed: no such key where the operator is text"),
+    ("methods/text/encoder", "toy_math", 'methods.text.encoder: got "toy_math"; allowed: no such key where the operat'),
+    ("methods/routing/encoder", "toy_maths", 'methods.routing.encoder: got "toy_maths" (did you mean toy_math?)'),
+    ("methods/routing/selection", "random", 'methods.routing.selection: got "random"; allowed: learned, uniform, best'),
+    ("methods/single/shuffled", True, "methods.single.shuffled: got true; allowed: no such key where the operator is "),
+    ("methods/text/benchmarks", ["toy_sum"], 'methods.text.benchmarks: got "toy_sum" (did you mean toy_sums?)'),
+    ("router/encoder", "minilm", 'router.encoder: got "minilm"; allowed: '),
+    ("grid/ablations", ["hidden_state_m3"], 'grid.ablations: got "hidden_state_m3" (did you mean hidden_state_m32?)'),
+    ("grid/ablations", ["text"], 'grid.ablations: got "text"; allowed: methods that are not in grid.methods'),
+    ("grid/fewer_seeds", [{"seeds": []}], 'grid.fewer_seeds: got [{"seeds": []}]; allowed: what leaves at least one'),
+    ("grid/fewer_seeds", [{"teams": ["toys"], "seeds": []}], 'grid.fewer_seeds[0].teams: got "toys" (did you mean toy'),
+    ("grid/fewer_seeds", [{"teams": ["toy"]}], "grid.fewer_seeds[0].seeds: missing; allowed: a list: those"),
+    ("claims/gain", "toy_sum", 'claims.gain: got "toy_sum" (did you mean toy_sums?)'),
+    ("claims/gain", 3, "claims.gain: got 3; allowed: benchmark on which experts help"),
+    ("claims/saturated", ["gsm"], 'claims.saturated: got "gsm"'),
+    ("claims/naive_expert", "gpt3", 'claims.naive_expert: got "gpt3" (did you mean gpt2?)'),
+    ("claims/team", "tom", 'claims.team: got "tom" (did you mean toy?)'),
+    ("claims/large_expert", DELETED, "claims.large_expert: missing; allowed: the much larger expert"),
     ("policy/model", "toy_naive", 'policy.model: got "toy_naive"; allowed: a model with rotary positions, so not gpt2'),
     ("methods/single/m", 4, "methods.single.m: got 4; allowed: no such key where the operator is none"),
 ]  # fmt: skip
@@ -240,7 +261,11 @@ def test_a_bad_edit_is_refused_in_one_line_that_names_key_value_and_choice(path,
         ("methods/hidden_state/teams", ["default", "toy"]),
         ("methods/elsewhere", {"operator": "hidden_state", "teams": ["naive"]}),  # not chosen, so no team is missing
         ("teams/pair", ["toy_math", "toy_generalist"]),
-        ("grid", {"benchmarks": ["toy_sums"], "methods": ["single"], "teams": [], "seeds": [0, 2**32 - 1]}),
+        ("grid", {"benchmarks": ["toy_sums"], "methods": ["single", "prefix"], "teams": [], "seeds": [0, 2**32 - 1]}),
+        ("grid/fewer_seeds", [{"teams": ["none"], "seeds": []}, {"methods": ["text"], "seeds": [1]}]),
+        ("methods/routing", {"operator": "routing_hidden", "m": 4, "pooling": "first_token", "encoder": "gpt2"}),
+        ("methods/prefix", {"operator": "prefix", "m": 3, "context_position": "end", "benchmarks": ["toy_maxima"]}),
+        ("claims/math_expert", None),
         ("grpo/completions_per_device", 1),
         ("grpo/group_size", 64),
         ("benchmarks/gsm8k/grpo", {"group_size": 16, "completions_per_device": 256}),
@@ -258,7 +283,7 @@ def test_what_is_meant_to_work_passes(path, value):
 
 
 def test_a_benchmark_without_any_problem_is_refused_outside_the_grid_too():
-    block = {"loader": "toy_sums", "scorer": "exact", "num_train": 0, "num_test": 0}
+    block = {"loader": "toy_digits", "scorer": "exact", "num_train": 0, "num_test": 0}
     assert checked(edited(TINY, "benchmarks/empty", block))[1] == [
         "benchmarks.empty.num_train: got 0; allowed: num_train + num_test above 0"
     ]
@@ -418,7 +443,7 @@ def assert_runnable(config):
         assert all(is_number(task["weight"]) and task["weight"] for task in problems.get("tasks", {}).values())
         for model in {config["policy"]["model"], *grid.experts_of(config, team)}:
             assert_loadable(grid.model_cell(config, model), config)
-    for benchmark, expert in grid.probed(config):
+    for benchmark, expert in results_grid.experts_shown(config):
         assert is_number(grid.probe_cell(config, benchmark, expert)["ridge"])
         assert is_count(grid.features_cell(config, expert, "prompt")["extraction"]["max_tokens"])
 
@@ -435,13 +460,20 @@ def assert_trainable(cell):
     assert is_number(cell["lora"]["dropout"])
     assert cell["scorer"] in SCORERS
     assert cell["operator"] in OPERATORS
-    assert (team == "none") == (cell["operator"] == "none") == (cell["experts"] == [])
+    assert (team == "none") == (not grid.reads_experts(cell["operator"])) == (cell["experts"] == [])
     assert len(set(cell["experts"])) == len(cell["experts"])
     assert all(re.fullmatch(r"[a-z0-9][a-z0-9_.-]*", cell[key]) for key in ("benchmark", "method", "team", "policy"))
-    if team != "none":
+    uses = grid.uses(cell["operator"])
+    if "adapter" in uses:
         assert cell["adapter"]["latent_dim"] % cell["adapter"]["num_heads"] == 0
         assert all(is_count(cell["adapter"][key]) for key in ("latent_dim", "num_heads", "m"))
+    if "features" in uses:
         assert set(cell["features"]) == {"pooling", "sequence", "shuffled"}
+    if "text" in uses:
+        assert is_count(cell["text"]["answer_tokens"])
+    if "router" in uses:
+        assert cell["router"]["selection"] in ("learned", "uniform", "best")
+        assert is_count(cell["router"]["router_width"])
 
 
 def assert_loadable(cell, config):

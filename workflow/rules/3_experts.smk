@@ -1,4 +1,5 @@
 # IN   results/models/{expert}/manifest.json, results/data/{benchmark}/{split}.jsonl
+#      results/experts/{expert}/{benchmark}/{split}/answers.jsonl   read where {sequence} is completion
 # OUT  results/experts/{expert}/{benchmark}/{split}/{sequence}.safetensors   all poolings, shared by every team, method and seed
 #      results/experts/{expert}/{benchmark}/probe.json
 
@@ -9,6 +10,11 @@ rule extract_features:
         expert="results/models/{expert}/manifest.json",
         weights=ancient("results/models/{expert}/weights"),
         problems="results/data/{benchmark}/{split}.jsonl",
+        answers=lambda wildcards: (
+            f"results/experts/{wildcards.expert}/{wildcards.benchmark}/{wildcards.split}/answers.jsonl"
+            if wildcards.sequence == "completion"
+            else []
+        ),
     output:
         "results/experts/{expert}/{benchmark}/{split}/{sequence}.safetensors",
     log:
@@ -20,14 +26,15 @@ rule extract_features:
     threads: config["numeric_threads"]
     resources:
         gpu=1,
-        mem_mb=growing(48000),
+        mem_mb=growing(64000),
         runtime=growing(60),
     params:
         cell=cell(grid.features_cell),
         code=code("slmcollab.steps.extract_features"),
     shell:
         "python -m slmcollab.steps.extract_features --cell {params.cell:q} --code {params.code}"
-        " --expert {input.expert} --problems {input.problems} --features {output} > {log} 2>&1"
+        " --expert {input.expert} --problems {input.problems} --answers {input.answers}"
+        " --features {output} > {log} 2>&1"
 
 
 rule probe_experts:

@@ -8,7 +8,11 @@ rule train_grpo:
         policy=f"results/models/{POLICY}/manifest.json",
         weights=ancient(f"results/models/{POLICY}/weights"),
         problems="results/data/{benchmark}/train.jsonl",
-        features=feature_files("train"),
+        manifests=exposed("manifests", "train"),
+        features=exposed("features", "train"),
+        answers=exposed("answers", "train"),
+        embedding=exposed("embedding", "train"),
+        expert_scores=exposed("expert_scores", "train"),
     output:
         adapter=directory("results/musketeers/{benchmark}/{method}/{team}/seed{seed}/adapter"),
         run="results/musketeers/{benchmark}/{method}/{team}/seed{seed}/run.json",
@@ -32,7 +36,7 @@ rule train_grpo:
         checkpoints="checkpoints/musketeers/{benchmark}/{method}/{team}/seed{seed}",
     shell:
         "python -m slmcollab.steps.train_grpo --cell {params.cell:q} --code {params.code} --seed {wildcards.seed}"
-        " --policy {input.policy} --problems {input.problems} --features {input.features}"
+        " --policy {input.policy} --problems {input.problems} " + EXPOSED +
         " --checkpoints {params.checkpoints} --save-every {params.save_every} --job ${{SLURM_JOB_ID:-local}}"
         " --adapter {output.adapter} --run {output.run} --history {output.history} > {log} 2>&1"
 
@@ -45,7 +49,11 @@ rule answer_problems:
         adapter=ancient("results/musketeers/{benchmark}/{method}/{team}/seed{seed}/adapter"),
         run="results/musketeers/{benchmark}/{method}/{team}/seed{seed}/run.json",
         problems="results/data/{benchmark}/test.jsonl",
-        features=feature_files("test"),
+        manifests=exposed("manifests", "test"),
+        features=exposed("features", "test"),
+        answers=exposed("answers", "test"),
+        embedding=exposed("embedding", "test"),
+        expert_scores=exposed("expert_scores", "test"),
     output:
         "results/musketeers/{benchmark}/{method}/{team}/seed{seed}/answers.jsonl",
     log:
@@ -68,8 +76,8 @@ rule answer_problems:
     shell:
         "python -m slmcollab.steps.answer_problems --cell {params.cell:q} --seed {wildcards.seed}"
         " --run {input.run} --train-cell {params.train_cell:q} --train-code {params.train_code}"
-        " --policy {input.policy} --adapter {input.adapter} --problems {input.problems} --features {input.features}"
-        " --answers {output} > {log} 2>&1"
+        " --policy {input.policy} --adapter {input.adapter} --problems {input.problems} " + EXPOSED +
+        " --output {output} > {log} 2>&1"
 
 
 rule score_answers:

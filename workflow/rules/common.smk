@@ -9,6 +9,7 @@ sys.path.insert(0, f"{workflow.basedir}/workflow")
 
 import config_check
 import grid
+import results_grid as shown
 from code_digest import code_digest
 from slmcollab import choice
 
@@ -55,7 +56,7 @@ wildcard_constraints:
     method=named(config["methods"]),
     model=named(config["models"]),
     seed=r"0|[1-9]\d*",
-    sequence="prompt",
+    sequence="prompt|completion",
     split="train|test",
     team=named([*config["teams"], grid.NO_TEAM]),
 
@@ -95,22 +96,53 @@ def paths(pattern, runs):
     return [pattern.format(**run._asdict()) for run in runs]
 
 
-def feature_files(split):
-    """Return an input function: the feature files of a team's experts, in the team's order; none without a team."""
+def exposed(kind, split):
+    """Return an input function: what a run reads of its team's experts on a split, in the team's order.
+
+    kind: manifests, features, answers, embedding or expert_scores; none where the operator does not use it.
+    """
 
     def files(wildcards):
-        sequence = config["methods"][wildcards.method].get("sequence", config["features"]["sequence"])
-        return [
-            f"results/experts/{expert}/{wildcards.benchmark}/{split}/{sequence}.safetensors"
-            for expert in grid.experts_of(config, wildcards.team)
-        ]
+        block, benchmark = config["methods"][wildcards.method], wildcards.benchmark
+        used = grid.run_cell(config, benchmark, wildcards.method, wildcards.team)
+        of_experts = [f"results/experts/{expert}/{benchmark}" for expert in used["experts"]]
+        if kind == "features" and "features" in used:
+            return [f"{folder}/{split}/{used['features']['sequence']}.safetensors" for folder in of_experts]
+        if kind == "answers" and "text" in used:
+            return [f"{folder}/{split}/answers.jsonl" for folder in of_experts]
+        if kind == "embedding" and "router" in used:
+            return [f"results/experts/{used['router']['encoder']}/{benchmark}/{split}/embedding.safetensors"]
+        if kind == "expert_scores" and used.get("router", {}).get("selection") == "best":
+            return [f"{folder}/train/scores.json" for folder in of_experts]
+        return manifests_of(used["experts"]) if kind == "manifests" else []
 
     return files
 
 
+def manifests_of(models):
+    return [f"results/models/{model}/manifest.json" for model in models]
+
+
 POLICY = config["policy"]["model"]
 RUN = "results/musketeers/{benchmark}/{method}/{team}/seed{seed}"
-TABLES = ["results/table1.csv", *(["results/musketeers/table_probe.csv"] if grid.probed(config) else [])]
-FIGURES = [f"results/musketeers/figure4.{suffix}" for suffix in ("pdf", "png", "csv") if grid.attention_runs(config)]
+# How the steps that load a policy name what they read of the experts.
+EXPOSED = (
+    "--manifests {input.manifests} --features {input.features} --answers {input.answers}"
+    " --embedding {input.embedding} --expert-scores {input.expert_scores}"
+)
+MADE = "results/musketeers"
+TABLES = [
+    "results/table1.csv",
+    f"{MADE}/table1.tex",
+    f"{MADE}/claims.csv",
+    "results/table_resources.csv",
+    *expand(f"{MADE}/table2.{{suffix}}", suffix=["csv", "tex"] if shown.table2_runs(config) else []),
+    *expand(f"{MADE}/table_{{kind}}.csv", kind=["probe", "experts"] if shown.experts_shown(config) else []),
+]
+FIGURES = expand(
+    f"{MADE}/{{figure}}.{{suffix}}",
+    figure=["figure4", "figure6a"] * bool(shown.attention_runs(config)) + ["figure6b"] * bool(shown.figure6b_runs(config)),
+    suffix=["pdf", "png", "csv"],
+)
 # Targets too, so that a run that was lost after it was scored is noticed: Snakemake does not look between targets.
 RECORDS = paths(f"{RUN}/run.json", grid.runs(config))

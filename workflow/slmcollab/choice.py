@@ -4,6 +4,7 @@ A module can be chosen if it defines the function that makes it one; there is no
 only: the workflow asks for the names each time it is read.
 """
 
+import ast
 import importlib
 import re
 from pathlib import Path
@@ -18,6 +19,15 @@ def names(kind: tuple[str, str]) -> set[str]:
     definition = re.compile(rf"^def {function}\(", re.MULTILINE)
     files = (Path(__file__).parent / package).glob("*.py")
     return {file.stem for file in files if definition.search(file.read_text(encoding="utf-8"))}
+
+
+def uses(operator: str) -> tuple[str, ...]:
+    """Return the `USES` of an operator's file: the config blocks, and with them the expert files, that it reads."""
+    text = (Path(__file__).parent / "context" / f"{operator}.py").read_text(encoding="utf-8")
+    found = re.search(r"^USES = (\(.*\))$", text, re.MULTILINE)
+    if not found:
+        raise ValueError(f"slmcollab/context/{operator}.py: no line `USES = (...)` says what the operator reads")
+    return ast.literal_eval(found[1])
 
 
 def get(kind: tuple[str, str], name: str) -> ModuleType:

@@ -88,3 +88,21 @@ def entropy_reward_correlation(run: Dynamics) -> float | None:
     if len(run.step) < 2 or np.ptp(run.entropy) == 0 or np.ptp(run.reward) == 0:
         return None
     return float(stats.spearmanr(run.entropy, run.reward).statistic)
+
+
+def last_tenth(values: Float[np.ndarray, "step series"]) -> Float[np.ndarray, " series"]:
+    """Return the mean over the last tenth of the steps; a tenth is rounded down, at least one step."""
+    return values[-max(1, len(values) // 10) :].mean(axis=0)
+
+
+def entropy_trend(run: Dynamics, size: int = 10) -> tuple[float, float] | None:
+    """Return Kendall's τ between time and the entropy of the mean attention, as means over `size` steps, and its p.
+
+    p is two-sided and takes the blocks for independent, which they are not quite. None where τ does not exist: fewer
+    than two blocks, or an entropy that never changes.
+    """
+    means = block_means(run.entropy, size)
+    if len(means) < 2 or np.ptp(means) == 0:
+        return None
+    found = stats.kendalltau(np.arange(len(means)), means)
+    return float(found.statistic), float(found.pvalue)

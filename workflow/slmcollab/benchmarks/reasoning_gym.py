@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ProcessPoolExecutor
+from fractions import Fraction
 from functools import partial
 from importlib.metadata import version
 from itertools import chain
@@ -18,10 +19,13 @@ from slmcollab.benchmarks.splits import Splits
 
 CHUNK = 250
 RUNS_ANSWER = "its scorer runs the answer as code"
+NOT_STORED = "its scorer refuses the right answer to an item that was stored as JSON"
 REFUSED = {
+    "arc_agi": NOT_STORED,
     "game_of_life_halting": "its scorer gives every text the full score",
     "intermediate_integration": RUNS_ANSWER,
     "polynomial_multiplication": RUNS_ANSWER,
+    "rearc": NOT_STORED,
     "simple_integration": RUNS_ANSWER,
 }
 
@@ -75,7 +79,14 @@ def generate_entries(
 
 def _generate_chunk(tasks: dict[str, dict[str, Any]], seed: int, size: int, indices: range) -> list[dict[str, Any]]:
     composite = _composite(tasks, seed, size)
-    return [json.loads(json.dumps(composite[index], allow_nan=False)) for index in indices]
+    return [json.loads(json.dumps(composite[index], default=_plain, allow_nan=False)) for index in indices]
+
+
+def _plain(value: Any) -> str:
+    """Return a fraction, of which gsm_symbolic makes some questions, as text; JSON has none."""
+    if isinstance(value, Fraction):
+        return str(value)
+    raise TypeError(f"an item holds {value!r}, which JSON has no form for")
 
 
 def _composite(tasks: dict[str, dict[str, Any]], seed: int, size: int) -> CompositeDataset:

@@ -1,60 +1,71 @@
 """Hidden-state collaboration (n-Musketeers, §4): learned queries read the experts by one cross-attention."""
 
-import math
 from collections.abc import Sequence
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from slmcollab.context.operator import AdapterSettings, ContextTokens, initialised_from
+from slmcollab.context.operator import (
+    AdapterSettings,
+    Alignment,
+    ContextTokens,
+    FeedForward,
+    Operator,
+    Shapes,
+    initialised_from,
+)
+
+USES = ("adapter", "features")
 
 
-def build(
-    settings: AdapterSettings, *, expert_widths: Sequence[int], policy_width: int, embedding_rms: float, seed: int
-) -> "CrossAttention":
+def build(settings: AdapterSettings, shapes: Shapes, seed: int) -> Operator:
     """Return g_φ with weights that depend on `seed` alone; its tokens start at the RMS of the policy's embeddings."""
-    if not expert_widths:
-        raise ValueError("operator hidden_state needs the features of at least one expert")
     with initialised_from(seed):
-        return CrossAttention(settings, expert_widths, policy_width, embedding_rms)
+        return Operator(adapter=CrossAttention(settings, shapes))
 
 
 class CrossAttention(nn.Module):
-    """C = W_o · FFN(attention(Q, V)), V = (W_1 h_1, ..., W_n h_n), Q the m learned queries (Eq. 6, appendix 7.1)."""
+    """C = W_o · FFN(attention(Q, V)), V = (W_1 h_1, ..., W_n h_n), Q the m learned queries (Eq. 6, appendix 7.1).
 
-    def __init__(
-        self, settings: AdapterSettings, expert_widths: Sequence[int], policy_width: int, embedding_rms: float
-    ) -> None:
+    frozen: attention (head, context, expert) that takes the place of what the queries compute, None in training.
+    """
+
+    frozen: Float[Tensor, "head context expert"] | None
+
+    def __init__(self, settings: AdapterSettings, shapes: Shapes) -> None:
         super().__init__()
         width = settings.latent_dim
         self.m = settings.m
-        self.align = nn.ModuleList([nn.Linear(expert_width, width) for expert_width in expert_widths])
+        self.align = Alignment(shapes.expert_widths, width)
         # ASSUME: queries start at N(0, 0.02), as a Perceiver's do, so that attention starts at equal shares.
         self.queries = nn.Parameter(0.02 * torch.randn(settings.m, width))
         self.attention = nn.MultiheadAttention(width, settings.num_heads, batch_first=True)
-        # ASSUME: attention and FFN each add to their input and are followed by LayerNorm; GELU, four times as wide.
         self.attention_norm = nn.LayerNorm(width)
-        self.feed_forward = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
-        self.feed_forward_norm = nn.LayerNorm(width)
-        # ASSUME: a linear map leads to the policy's width, and C starts at the RMS of the policy's token embeddings.
-        # Rows leave the LayerNorm at RMS 1, hence the scale.
-        self.to_policy = nn.Linear(width, policy_width)
-        nn.init.normal_(self.to_policy.weight, std=embedding_rms / math.sqrt(width))
-        nn.init.zeros_(self.to_policy.bias)
+        self.feed_forward = FeedForward(width, shapes.policy_width, shapes.embedding_rms)
+        self.frozen = None
 
     def forward(self, features: Sequence[Float[Tensor, "problem _"]]) -> ContextTokens:
         """Return C (problem, m, policy width) and attention averaged over heads; features come in the team's order."""
-        aligned = [layer(unit_rms(h)) for layer, h in zip(self.align, features, strict=True)]
-        values = torch.stack(aligned, dim=1)  # (problem, expert, width)
+        values = self.align(features)
         queries = self.queries.expand(len(values), -1, -1)
-        read, attention = self.attention(queries, values, values)
-        latents = self.attention_norm(queries + read)
-        latents = self.feed_forward_norm(latents + self.feed_forward(latents))
-        return ContextTokens(self.to_policy(latents), attention)
+        if self.frozen is None:
+            read, attention = self.attention(queries, values, values)
+        else:
+            read, attention = self._read_frozen(values)
+        return ContextTokens(self.feed_forward(self.attention_norm(queries + read)), attention)
 
+    def attend(self, features: Sequence[Float[Tensor, "problem _"]]) -> Float[Tensor, "problem head context expert"]:
+        """Return the attention of every head."""
+        values = self.align(features)
+        queries = self.queries.expand(len(values), -1, -1)
+        return self.attention(queries, values, values, average_attn_weights=False)[1]
 
-def unit_rms(h: Float[Tensor, "problem width"]) -> Float[Tensor, "problem width"]:
-    """Return each row divided by its root mean square."""
-    # ASSUME: h_i is divided by its RMS first, since scales differ by orders of magnitude between model families.
-    return h / h.square().mean(dim=-1, keepdim=True).sqrt()
+    def _read_frozen(self, values: Float[Tensor, "problem expert width"]) -> tuple[Tensor, Tensor]:
+        """Return what MultiheadAttention returns, with the frozen attention in the place of its own."""
+        width, heads = self.attention.embed_dim, self.attention.num_heads
+        weight, bias = self.attention.in_proj_weight[-width:], self.attention.in_proj_bias[-width:]
+        by_head = nn.functional.linear(values, weight, bias).unflatten(-1, (heads, -1))
+        read = torch.einsum("hce,pehw->pchw", self.frozen, by_head).flatten(-2)
+        attention = self.frozen.mean(dim=0).expand(len(values), -1, -1)
+        return self.attention.out_proj(read), attention

@@ -1,18 +1,10 @@
 """No context: the policy alone."""
 
-from collections.abc import Sequence
+from slmcollab.context.operator import AdapterSettings, Operator, Shapes
 
-from slmcollab.context.operator import AdapterSettings
+USES = ()
 
 
-def build(
-    settings: AdapterSettings | None,
-    *,
-    expert_widths: Sequence[int],
-    policy_width: int,
-    embedding_rms: float,
-    seed: int,
-) -> None:
-    """Return None; raises ValueError where a team is given, which nothing would read."""
-    if expert_widths:
-        raise ValueError(f"operator none reads no experts, but {len(expert_widths)} are given")
+def build(settings: AdapterSettings | None, shapes: Shapes, seed: int) -> Operator:
+    """Return the operator that gives the policy nothing."""
+    return Operator()

@@ -1,8 +1,9 @@
-"""Files of pooled hidden states: one per expert and split, for all teams, methods, poolings and seeds."""
+"""Files of pooled hidden states and of sentence embeddings: one per model and split, for all that uses them."""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from jaxtyping import Float
 from safetensors import SafetensorError, safe_open
@@ -13,7 +14,9 @@ from slmcollab.artifacts import ArtifactError, digest_text, replacing
 
 POOLINGS = ("last_token", "first_token", "sampled_token", "first_layer", "sampled_layer")
 # prompt: the expert reads the prompt alone, in its own chat template, up to where its answer would start.
-SEQUENCES = ("prompt",)
+# completion: then its own greedy answer too, without the token that ended it.
+SEQUENCES = ("prompt", "completion")
+EMBEDDING = "embedding"  # the one tensor of a file of sentence embeddings
 OVERFLOWS = ("refuse", "truncate")
 
 
@@ -33,6 +36,29 @@ def fit_prompts(
             f"positions allow {limit} ({len(long)} such prompts); extraction.overflow: truncate would cut their starts"
         )
     return [prompt[-limit:] for prompt in prompts], len(long)
+
+
+def make_header(
+    manifest: dict[str, Any],
+    expert: str,
+    *,
+    dtype: str,
+    sequence: str,
+    read: Sequence[list[int]],
+    truncated: int,
+    code: str,
+) -> dict[str, str]:
+    """Return what made a file of features; manifest: the expert's; read: the ids that it read of each problem."""
+    return {
+        "expert": expert,
+        "id": manifest["id"] or "",
+        "revision": manifest["revision"] or "",
+        "dtype": dtype,
+        "sequence": sequence,
+        "prompts": digest_prompts(read),
+        "truncated": str(truncated),
+        "code": code,
+    }
 
 
 def digest_prompts(prompts: Sequence[list[int]]) -> str:
@@ -61,8 +87,13 @@ def read_features(path: Path, pooling: str) -> Float[Tensor, "problem width"]:
     """Return one pooling's features, in the order of the split's problems, in fp32."""
     with _open(path) as file:
         if pooling not in set(file.keys()):
-            raise ArtifactError(f"{path}: no pooling {pooling!r}; there are {', '.join(sorted(file.keys()))}")
+            raise ArtifactError(f"{path}: no tensor {pooling!r}; there are {', '.join(sorted(file.keys()))}")
         return file.get_tensor(pooling)
+
+
+def read_embedding(path: Path) -> Float[Tensor, "problem width"]:
+    """Return the sentence embedding of each question, in the order of the split's problems, in fp32."""
+    return read_features(path, EMBEDDING)
 
 
 def read_header(path: Path) -> dict[str, str]:

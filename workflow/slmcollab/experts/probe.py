@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from slmcollab.artifacts import Problem
 
 MAX_ANSWERS = 200  # more distinct ones are no small set of classes
+WHOLE = "all"  # the name of a benchmark's problems all together, beside its tasks
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,18 @@ class Reading:
     reason: str | None
 
 
+def list_tasks(train: Sequence[Problem], test: Sequence[Problem]) -> dict[str, tuple[list[int], list[int]]]:
+    """Return name -> which train and which test problems these are: all of them, then each of a benchmark's tasks.
+
+    A benchmark of one task, or whose problems name none (metadata.source_dataset), has no tasks beside the whole.
+    """
+    named = [[problem.metadata.get("source_dataset") for problem in split] for split in (train, test)]
+    names = sorted({name for split in named for name in split if name is not None})
+    whole = (list(range(len(train))), list(range(len(test))))
+    rows = {name: tuple([i for i, given in enumerate(split) if given == name] for split in named) for name in names}
+    return {WHOLE: whole, **(rows if len(rows) > 1 else {})}
+
+
 def select_unseen(train: Sequence[Problem], test: Sequence[Problem]) -> Bool[np.ndarray, " problem"]:
     """Return, per test problem, whether its question occurs in no train problem."""
     questions = {problem.question for problem in train}
@@ -30,7 +43,9 @@ def select_unseen(train: Sequence[Problem], test: Sequence[Problem]) -> Bool[np.
 
 
 def explain_no_probe(train: Sequence[Problem], test: Sequence[Problem]) -> str | None:
-    """Return why the answers of this benchmark cannot be probed, or None where they can."""
+    """Return why the answers to these problems cannot be probed, or None where they can."""
+    if not train or not test:
+        return "no problem in train" if not train else "no problem in test"
     if any(problem.answer is None for problem in [*train, *test]):
         return "some problems have no single answer"
     num_answers = len({problem.answer for problem in train})

@@ -7,6 +7,8 @@ import torch
 from torch import nn
 from transformers import GenerationConfig, PreTrainedTokenizerBase
 
+from slmcollab.generation.decode import argmax, decode, supports
+
 
 def end_ids(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     """Return the ids that end a completion: the tokenizer's, and those that the model names besides."""
@@ -38,35 +40,45 @@ def generate_greedy(
     """
     order = sorted(range(len(prompt_ids)), key=lambda row: -len(prompt_ids[row]))
     completions: list[list[int]] = [[] for _ in prompt_ids]
-    with _plain_defaults(model, tokenizer):
-        for start in range(0, len(order), batch_size):
-            rows = order[start : start + batch_size]
-            batch = _generate_batch(model, [prompt_ids[row] for row in rows], max_new_tokens)
-            for row, completion in zip(rows, batch, strict=True):
-                completions[row] = completion
+    for start in range(0, len(order), batch_size):
+        rows = order[start : start + batch_size]
+        batch = _answer(model, tokenizer, [prompt_ids[row] for row in rows], max_new_tokens)
+        for row, completion in zip(rows, batch, strict=True):
+            completions[row] = completion
     return completions
 
 
-@contextlib.contextmanager
-def _plain_defaults(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> Iterator[None]:
-    # Whatever a call leaves open, repetition penalties too, is taken from the model's own generation config.
-    defaults = model.generation_config
-    model.generation_config = plain_config(model, tokenizer)
-    try:
-        yield
-    finally:
-        model.generation_config = defaults
+def _answer(
+    model: nn.Module, tokenizer: PreTrainedTokenizerBase, prompts: list[list[int]], max_new_tokens: int
+) -> list[list[int]]:
+    if supports(model, max(map(len, prompts)) + max_new_tokens):
+        return decode(model, prompts, argmax, max_new_tokens=max_new_tokens, ends=end_ids(model, tokenizer))
+    return _answer_plainly(model, tokenizer, prompts, max_new_tokens)
 
 
 @torch.no_grad()
-def _generate_batch(model: nn.Module, prompts: list[list[int]], max_new_tokens: int) -> list[list[int]]:
-    ends, pad = model.generation_config.eos_token_id, model.generation_config.pad_token_id
-    width = max(map(len, prompts))
+def _answer_plainly(
+    model: nn.Module, tokenizer: PreTrainedTokenizerBase, prompts: list[list[int]], max_new_tokens: int
+) -> list[list[int]]:
+    """Return the same by transformers' `generate`."""
+    width, pad = max(map(len, prompts)), tokenizer.pad_token_id
     ids = torch.tensor([(width - len(prompt)) * [pad] + prompt for prompt in prompts], device=model.device)
     mask = torch.tensor([(width - len(prompt)) * [0] + len(prompt) * [1] for prompt in prompts], device=model.device)
     config = GenerationConfig(do_sample=False, num_beams=1, max_new_tokens=max_new_tokens)
-    generated = model.generate(input_ids=ids, attention_mask=mask, generation_config=config)[:, width:].tolist()
+    with _plain_defaults(model, tokenizer) as ends:
+        generated = model.generate(input_ids=ids, attention_mask=mask, generation_config=config)[:, width:].tolist()
     return [_cut(completion, ends) for completion in generated]
+
+
+@contextlib.contextmanager
+def _plain_defaults(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> Iterator[list[int]]:
+    """Yield the end ids; whatever a call leaves open, repetition penalties too, `generate` takes from the model."""
+    defaults = model.generation_config
+    model.generation_config = plain_config(model, tokenizer)
+    try:
+        yield model.generation_config.eos_token_id
+    finally:
+        model.generation_config = defaults
 
 
 def _cut(completion: list[int], ends: list[int]) -> list[int]:

@@ -19,6 +19,8 @@ _SETTINGS = {
     "date_string": _DATES["%d %b %Y"],
     # ASSUME: models that can think aloud before they answer do not.
     "enable_thinking": False,
+    # ASSUME: a model that always thinks aloud first (gpt-oss) is asked for as little of it as it knows.
+    "reasoning_effort": "low",
 }
 
 

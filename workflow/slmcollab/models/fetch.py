@@ -7,9 +7,10 @@ from typing import Any
 import torch
 from huggingface_hub import get_token, snapshot_download
 from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoConfig
 
 from slmcollab.artifacts import ArtifactError, digest, write_json
+from slmcollab.models import hub
 
 # One copy of the weights: repositories also hold consolidated, ONNX, Flax, GGUF and "original/" ones.
 _FILES = [
@@ -25,6 +26,7 @@ _FILES = [
     "added_tokens.json",
     "vocab.json",
     "merges.txt",
+    "vocab.txt",
     "chat_template.jinja",
     "chat_template.json",
 ]
@@ -69,7 +71,7 @@ def write_manifest(path: Path, folder: Path, *, model: str, block: dict[str, Any
     config = AutoConfig.from_pretrained(folder, local_files_only=True)
     text = config.get_text_config()
     with torch.device("meta"):
-        empty = AutoModelForCausalLM.from_config(config)
+        empty = hub.auto_class(config).from_config(config)
     manifest = {
         "model": model,
         "source": block["source"],

@@ -1,15 +1,21 @@
 """Model folders: load what a manifest describes. Weights lie beside their manifest."""
 
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import (
+    AutoConfig,
+    AutoModel,
     AutoModelForCausalLM,
     AutoTokenizer,
+    Mxfp4Config,
+    PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     PreTrainedTokenizerFast,
 )
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from slmcollab.artifacts import ArtifactError, read_json
 
@@ -21,10 +27,37 @@ _PAD_TOKENS = ["<|finetune_right_pad_id|>"]  # padding that a family keeps witho
 
 def load_model(folder: Path, *, dtype: str) -> PreTrainedModel:
     """Return the causal language model in `folder`, in evaluation mode, on the GPU if there is one."""
+    return _load(AutoModelForCausalLM, folder, dtype)
+
+
+def load_encoder(folder: Path, *, dtype: str) -> PreTrainedModel:
+    """Return the model in `folder`, of any kind, without a head: its output has a `last_hidden_state`."""
+    return _load(AutoModel, folder, dtype)
+
+
+def auto_class(config: PreTrainedConfig) -> type:
+    """Return the class that reads a model whole: one with a head over the vocabulary only where it was trained so."""
+    trained = config.architectures or []
+    is_causal = not trained or trained[0] in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values()
+    return AutoModelForCausalLM if is_causal else AutoModel
+
+
+def quantization(config: PreTrainedConfig) -> dict[str, Any]:
+    """Return what to load a model of this config with: MXFP4 weights (gpt-oss) are unpacked to the dtype asked for.
+
+    Their kernels would be fetched from the hub, and results would depend on whether a GPU has them.
+    """
+    stored = getattr(config, "quantization_config", None) or {}
+    is_mxfp4 = stored.get("quant_method") == "mxfp4"
+    return {"quantization_config": Mxfp4Config(dequantize=True)} if is_mxfp4 else {}
+
+
+def _load(reader: type, folder: Path, dtype: str) -> PreTrainedModel:
     if dtype not in DTYPES:
         raise ValueError(f"dtype {dtype!r} is not one of {', '.join(DTYPES)}")
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=DTYPES[dtype], local_files_only=True)
+    how = quantization(AutoConfig.from_pretrained(folder, local_files_only=True))
+    model = reader.from_pretrained(folder, dtype=DTYPES[dtype], local_files_only=True, **how)
     return model.eval().to(device)
 
 

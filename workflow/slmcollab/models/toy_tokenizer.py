@@ -1,4 +1,5 @@
-"""The toy models' tokenizer: a token is a character, a number from 10 to 99, a tag, or a mark of the chat template."""
+"""The toy models' tokenizer: a token is a character, a number from 10 to 99, a tag, a mark of the chat template, or one
+of the few words that prompts are made of."""
 
 import string
 
@@ -7,6 +8,7 @@ from transformers import PreTrainedTokenizerFast
 
 ALPHABET = "\n " + string.digits + string.ascii_letters + string.punctuation
 NUMBERS = [str(number) for number in range(10, 100)]
+WORDS = ["What", "Which", "larger", "Reverse", "Answers", "assistants", "Give", "your", "final", "answer", "tags"]
 TAGS = ["<answer>", "</answer>"]
 MARKS = ["<u>", "<a>", "<eos>", "<pad>"]
 
@@ -28,9 +30,9 @@ def build_tokenizer() -> PreTrainedTokenizerFast:
     Numbers are single tokens, as in real tokenizers, so that a short answer is one token: the last hidden state of a
     prompt holds what the model is about to say and no more. Tags stay in text decoded without special tokens.
     """
-    vocab = {token: index for index, token in enumerate([*ALPHABET, *NUMBERS, *TAGS, *MARKS])}
+    vocab = {token: index for index, token in enumerate([*ALPHABET, *NUMBERS, *WORDS, *TAGS, *MARKS])}
     backend = Tokenizer(models.WordLevel(vocab))
-    backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"[1-9][0-9]|[\s\S]"), "isolated")
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex(rf"\b(?:{'|'.join(WORDS)})\b|[1-9][0-9]|[\s\S]"), "isolated")
     backend.decoder = decoders.Fuse()
     backend.add_tokens([AddedToken(tag, special=False, normalized=False) for tag in TAGS])
     return PreTrainedTokenizerFast(

@@ -6,32 +6,41 @@ from typing import Any
 from slmcollab.artifacts import ArtifactError
 from slmcollab.report.tables import format_number
 
-COLUMNS = ("benchmark", "expert", "pooling", "accuracy", "chance", "n_train", "n_test", "reason")
+COLUMNS = ("benchmark", "expert", "task", "pooling", "accuracy", "chance", "n_train", "n_test", "reason")
+WHOLE = "all"
 
 
 def probe_rows(probes: Mapping[str, Any], benchmarks: Collection[str]) -> list[dict[str, str]]:
-    """Return one printed row per pooling of every probe, in the order of the probes; accuracy, chance: percent points.
+    """Return one printed row per task and pooling of every probe, in the order of the probes, `all` before the tasks.
 
-    probes: name of a file -> {"benchmark", "expert", "poolings": {name: {"accuracy", "chance" (both shares), "n_train",
-    "n_test", "reason"}}}. Raises ArtifactError for a benchmark that the grid does not have, an expert that is there
-    twice, a file of another form, and a share that is neither in [0, 1] nor null with its reason.
+    probes: name of a file -> {"benchmark", "expert", "tasks": {task: {pooling: {"accuracy", "chance" (both shares, then
+    printed in percent points), "n_train", "n_test", "reason"}}}}; the task `all` is the whole benchmark. Raises
+    ArtifactError for a benchmark that the grid does not have, an expert that is there twice, a file of another form,
+    and a share that is neither in [0, 1] nor null with its reason.
     """
-    rows: dict[tuple[str, str, str], dict[str, str]] = {}
+    rows: dict[tuple[str, str], list[dict[str, str]]] = {}
     for name, probe in probes.items():
         try:
-            benchmark, expert, poolings = probe["benchmark"], probe["expert"], probe["poolings"]
-            if benchmark not in benchmarks:
-                raise ArtifactError(f"{name}: benchmark {benchmark!r}, the grid has {sorted(benchmarks)}")
-            for pooling, found in poolings.items():
-                if (benchmark, expert, pooling) in rows:
-                    raise ArtifactError(f"{name}: {expert} on {benchmark} is there twice")
-                shares = (_percent(name, found, "accuracy"), _percent(name, found, "chance"))
-                counts = (str(found["n_train"]), str(found["n_test"]))
-                texts = (benchmark, expert, pooling, *shares, *counts, found["reason"] or "")
-                rows[benchmark, expert, pooling] = dict(zip(COLUMNS, texts, strict=True))
-        except (KeyError, TypeError) as error:
+            key, tasks = (probe["benchmark"], probe["expert"]), probe["tasks"]
+            if key[0] not in benchmarks:
+                raise ArtifactError(f"{name}: benchmark {key[0]!r}, the grid has {sorted(benchmarks)}")
+            if key in rows:
+                raise ArtifactError(f"{name}: {key[1]} on {key[0]} is there twice")
+            ordered = sorted(tasks.items(), key=lambda item: (item[0] != WHOLE, item[0]))
+            rows[key] = [
+                _row(name, (*key, task, pooling), found)
+                for task, poolings in ordered
+                for pooling, found in poolings.items()
+            ]
+        except (AttributeError, KeyError, TypeError) as error:
             raise ArtifactError(f"{name}: not a file of probes ({error!r})") from error
-    return list(rows.values())
+    return [row for found in rows.values() for row in found]
+
+
+def _row(name: str, key: tuple[str, ...], found: Mapping[str, Any]) -> dict[str, str]:
+    shares = (_percent(name, found, "accuracy"), _percent(name, found, "chance"))
+    texts = (*key, *shares, str(found["n_train"]), str(found["n_test"]), found["reason"] or "")
+    return dict(zip(COLUMNS, texts, strict=True))
 
 
 def _percent(name: str, found: Mapping[str, Any], key: str) -> str:

@@ -1,55 +1,30 @@
-"""Table 1 as tidy text: one metric of one cell of the grid a row, percent points, rounded once when it is written."""
+"""What the tables share: which scores file belongs to which cell, and text, in which numbers are rounded once."""
 
 import csv
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from slmcollab.analysis.statistics import mean_and_std
 from slmcollab.artifacts import ArtifactError
 
-METRICS = ("accuracy", "accuracy_seen", "accuracy_unseen", "score_mean")
 Key = tuple[str, str, str]  # benchmark, method, team
 Scores = Mapping[str, Any]  # a parsed scores.json
 
 
-@dataclass(frozen=True)
-class Row:
-    """One row, unrounded: mean and sample standard deviation over the seeds with this metric, and the paper's mean."""
-
-    paper: str
-    benchmark: str
-    method: str
-    team: str
-    metric: str
-    mean: float | None
-    std: float | None
-    n_seeds: int
-    published: float | None = None
-    published_source: str | None = None
-
-    @property
-    def difference(self) -> float | None:
-        if self.mean is None or self.published is None:
-            return None
-        return self.mean - self.published
-
-
-COLUMNS = (*Row.__dataclass_fields__, "difference")
-
-
 def group_scores(scores: Mapping[str, Scores], cells: Iterable[Mapping[str, Any]]) -> dict[Key, dict[int, str]]:
-    """Return, for every cell of the grid in its order, the name of the scores file of every seed.
+    """Return, for every cell of the grid in its order, the name of the scores file of every seed; {} without seeds.
 
-    scores: name of a file -> its contents. Raises ArtifactError naming a file that no cell asks for, the two files of
-    one cell and seed, or the cell and seed without a file.
+    scores: name of a file -> its contents. Raises ArtifactError naming a cell that is there twice, a file that no cell
+    asks for, the two files of one cell and seed, or the cell and seed without a file.
     """
-    groups: dict[Key, dict[int, str | None]] = {
-        (cell["benchmark"], cell["method"], cell["team"]): dict.fromkeys(cell["seeds"]) for cell in cells
-    }
+    groups: dict[Key, dict[int, str | None]] = {}
+    for cell in cells:
+        key = (cell["benchmark"], cell["method"], cell["team"])
+        if key in groups:
+            raise ArtifactError(f"the grid has {key} twice")
+        groups[key] = dict.fromkeys(cell["seeds"])
     for name, content in scores.items():
         absent = {"benchmark", "method", "team", "seed", "metrics"} - content.keys()
         if absent:
@@ -79,24 +54,6 @@ def metric_values(names: Iterable[str], scores: Mapping[str, Scores], metric: st
     return values
 
 
-def table_rows(
-    scores: Mapping[str, Scores], grid: Mapping[str, Any], published: Mapping[tuple[str, ...], tuple[float, str]]
-) -> list[Row]:
-    """Return the rows of one paper's table in the order of the grid, METRICS within a cell.
-
-    grid: {"paper", "cells": [{"benchmark", "method", "team", "seeds"}]}; published: see `read_published`. A metric that
-    no seed has keeps its row: no mean, n_seeds 0. Raises what `group_scores` and `metric_values` raise.
-    """
-    rows = []
-    for key, files in group_scores(scores, grid["cells"]).items():
-        for metric in METRICS:
-            values = metric_values(files.values(), scores, metric)
-            mean, std = mean_and_std(values) if values else (None, None)
-            paper_value, source = published.get((*key, metric), (None, None))
-            rows.append(Row(grid["paper"], *key, metric, mean, std, len(values), paper_value, source))
-    return rows
-
-
 def read_published(path: Path) -> dict[tuple[str, ...], tuple[float, str]]:
     """Return (benchmark, method, team, metric) -> (the paper's mean in percent points, where it stands)."""
     published: dict[tuple[str, ...], tuple[float, str]] = {}
@@ -124,17 +81,6 @@ def format_number(value: float | None, decimals: int = 2) -> str:
     return f"{value:z.{decimals}f}"
 
 
-def format_rows(rows: Iterable[Row]) -> list[dict[str, str]]:
-    """Return the printed text of every column; difference is that of the unrounded numbers."""
-    numbers = ("mean", "std", "published", "difference")
-    return [
-        asdict(row)
-        | {"n_seeds": str(row.n_seeds), "published_source": row.published_source or ""}
-        | {name: format_number(getattr(row, name)) for name in numbers}
-        for row in rows
-    ]
-
-
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str:
     """Return CSV with a header; raises ValueError for a row with a column too many."""
     stream = io.StringIO()
@@ -158,14 +104,4 @@ def read_csv(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
         raise ArtifactError(f"{path}: columns {list(header)}, expected {list(columns)}")
     if any(None in row or None in row.values() for row in rows):
         raise ArtifactError(f"{path}: a row with more or fewer than {len(columns)} columns")
-    return rows
-
-
-def join_tables(tables: Mapping[str, list[dict[str, str]]]) -> list[dict[str, str]]:
-    """Return the rows of the papers' tables one after the other; raises ArtifactError for a row that is there twice."""
-    rows = [row for table in tables.values() for row in table]
-    keys = [tuple(row[name] for name in COLUMNS[:5]) for row in rows]
-    twice = {key for key in keys if keys.count(key) > 1}
-    if twice:
-        raise ArtifactError(f"{', '.join(tables)}: rows that are there twice: {sorted(twice)}")
     return rows

@@ -3,7 +3,6 @@
 import random
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,51 +17,12 @@ from slmcollab import seeding
 from slmcollab.artifacts import Problem
 from slmcollab.generation.greedy import plain_config
 from slmcollab.rl import checkpoints, trl_hooks
-from slmcollab.rl.policy import ADAPTER, ConditionedPolicy
+from slmcollab.rl.conditioned import ConditionedPolicy
+from slmcollab.rl.policy import ADAPTER
 from slmcollab.rl.rollout import Reward, Rollout
+from slmcollab.rl.routing import RouterTraining
+from slmcollab.rl.settings import GrpoSettings, LoraSettings
 from slmcollab.scoring.grader import Grader
-
-
-@dataclass(frozen=True)
-class GrpoSettings:
-    """One optimizer step is `prompts_per_step` prompts with `group_size` completions each; lengths are in tokens.
-
-    completions_per_device: how many of them go through the policy at once; without_context_every, save_every: in steps.
-    """
-
-    prompts_per_step: int
-    group_size: int
-    completions_per_device: int
-    beta: float
-    learning_rate: float
-    max_steps: int
-    max_new_tokens: int
-    temperature: float
-    gradient_checkpointing: bool
-    without_context_every: int
-    save_every: int
-
-    def __post_init__(self) -> None:
-        if self.group_size < 2:
-            raise ValueError(f"grpo.group_size: a group needs at least 2 completions, got {self.group_size}")
-        for name, value in asdict(self).items():
-            if type(value) is int and value < 1:
-                raise ValueError(f"grpo.{name}: {value} is not at least 1")
-        if self.prompts_per_step * self.group_size % self.completions_per_device:
-            raise ValueError(
-                f"grpo.completions_per_device: {self.completions_per_device} does not divide the "
-                f"{self.prompts_per_step} × {self.group_size} completions of a step (prompts_per_step × group_size)"
-            )
-
-
-@dataclass(frozen=True)
-class LoraSettings:
-    """dropout is a probability; target_modules are the names of the policy's layers that get LoRA."""
-
-    rank: int
-    alpha: int | float
-    dropout: float
-    target_modules: list[str]
 
 
 def draw_rows(num_rows: int, count: int, generator: random.Random) -> list[int]:
@@ -91,21 +51,32 @@ def build_trainer(
     trl_hooks.score_completions_only()
     policy = loaded.model
     policy.generation_config = plain_config(policy, loaded.tokenizer)  # its own would fill what TRL leaves open
+    router = _router_training(loaded, settings)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*'rollout_func'", category=UserWarning)
         trainer = GRPOTrainer(
             model=policy,
-            reward_funcs=Reward(grader, problems, loaded.context, loaded.experts),
+            reward_funcs=Reward(grader, problems, loaded, router),
             args=_arguments(policy, settings, seed, folder),
             train_dataset=_dataset(problems, settings, seed),
             processing_class=loaded.tokenizer,
             peft_config=_lora_config(policy, lora),
-            rollout_func=Rollout(loaded.prompts, loaded.plain_prompts, settings.without_context_every),
+            rollout_func=Rollout(loaded, settings.without_context_every),
         )
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(ReportStep)
+    if router:
+        trainer.add_callback(router)
     count_trainable(trainer)
     return trainer
+
+
+def _router_training(loaded: ConditionedPolicy, settings: GrpoSettings) -> RouterTraining | None:
+    """Return what trains the router, with the policy's learning rate, or None where none is learned."""
+    if loaded.learned_router is None:
+        return None
+    how = {"group_size": settings.group_size, "learning_rate": settings.learning_rate, "max_steps": settings.max_steps}
+    return RouterTraining(loaded.routing, **how)
 
 
 def _arguments(policy: PreTrainedModel, settings: GrpoSettings, seed: int, folder: Path) -> GRPOConfig:
@@ -191,5 +162,8 @@ def train(trainer: GRPOTrainer) -> None:
     folder = Path(trainer.args.output_dir)
     start = checkpoints.latest(folder, folder.name)
     checkpoints.remove_after(start, folder)
+    for callback in trainer.callback_handler.callbacks:
+        if start and isinstance(callback, RouterTraining):
+            callback.restore(start)
     trainer.add_callback(checkpoints.MarkComplete(folder.name))
     trainer.train(resume_from_checkpoint=str(start) if start else None)

@@ -27,17 +27,19 @@ _COLUMNS = {
 _COUNTS = ("step", "num_errors", "num_timed_out", "tokens")
 
 
-def history_rows(log: Sequence[dict[str, Any]], experts: Sequence[str]) -> list[dict[str, Any]]:
+_EXPERT = ("attention_entropy", "attention_entropy_prompt", "attention_share/", "router_entropy", "router_share/")
+
+
+def history_rows(log: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows of a history from the trainer's log; a value that a step did not log is None.
 
-    experts: those whose attention was logged, none without a context. Rewards and attention of step s are those of the
-    policy before its s-th update.
+    Columns of attention or routing are there where they were logged. Rewards, attention and routing of step s are those
+    of the policy before its s-th update.
     """
-    names = dict(_COLUMNS)
-    if experts:
-        attention = ["attention_entropy", "attention_entropy_prompt", *(f"attention_share/{name}" for name in experts)]
-        names |= {name: name for name in attention}
-    rows = [{column: entry.get(name) for column, name in names.items()} for entry in log if "reward" in entry]
+    entries = [entry for entry in log if "reward" in entry]
+    logged = dict.fromkeys(name for entry in entries for name in entry if name.startswith(_EXPERT))
+    names = _COLUMNS | {name: name for name in logged}
+    rows = [{column: entry.get(name) for column, name in names.items()} for entry in entries]
     return [{**row, **{name: int(row[name]) for name in _COUNTS}} for row in rows]
 
 

@@ -1,42 +1,45 @@
 """The record of a run: everything that decides how it goes."""
 
-from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from slmcollab.artifacts import ArtifactError, digest, read_json
 from slmcollab.experts.features import read_header
+from slmcollab.rl.conditioned import ConditionedPolicy
+from slmcollab.rl.exposed import ExpertFiles
 
 PACKAGES = ("torch", "transformers", "trl", "peft", "reasoning_gym")
 
 
 def describe_run(
-    cell: dict[str, Any], code: str, seed: int, *, policy: Path, problems: Path, features: Sequence[Path]
+    cell: dict[str, Any], code: str, seed: int, *, policy: Path, problems: Path, files: ExpertFiles
 ) -> dict[str, Any]:
     """Return {cell, code, seed, inputs, models, features, packages} of a run.
 
-    inputs: label -> sha256; models: name -> hub id and revision, None for a model that was trained here, as the
-    policy's manifest and the headers of the experts' features (in the order of the cell's experts) say;
-    features: expert -> the digest of the code that made them, and how many prompts had to be cut.
+    inputs: label -> sha256; models: name -> hub id and revision as the manifests say, None for a model that was trained
+    here; features: expert -> the digest of the code that made them, and how many prompts had to be cut.
     """
-    manifest = read_json(policy)
-    models = {cell["policy"]: {"id": manifest["id"], "revision": manifest["revision"]}}
-    inputs, made = {"policy": digest(policy), "problems": digest(problems)}, {}
-    for expert, path in zip(cell["experts"], features, strict=True):
-        header = read_header(path)
-        models[expert] = {"id": header["id"] or None, "revision": header["revision"] or None}
-        made[expert] = {"code": header["code"], "prompts_truncated": int(header["truncated"])}
-        inputs[f"features/{expert}"] = digest(path)
+    manifests = dict(zip(cell["experts"], files.manifests, strict=True)) | {cell["policy"]: policy}
+    described = {name: read_json(path) for name, path in manifests.items()}
+    models = {name: {"id": found["id"], "revision": found["revision"]} for name, found in described.items()}
+    headers = dict(zip(cell["experts"], map(read_header, files.features), strict=False))
+    made = {
+        expert: {"code": header["code"], "prompts_truncated": int(header["truncated"])}
+        for expert, header in headers.items()
+    }
+    read = {"policy": policy, "problems": problems, **files.labelled(cell["experts"])}
+    inputs = {label: digest(path) for label, path in read.items()}
     packages = {name: version(name) for name in PACKAGES}
     settings = {"cell": cell, "code": code, "seed": seed}
     return {**settings, "inputs": inputs, "models": models, "features": made, "packages": packages}
 
 
-def describe_training(num_trainable: int, has_context: bool) -> dict[str, Any]:
-    """Return what a record says of the training: what the KL is measured against, and how much is trained."""
-    reference = "policy without LoRA, zero context rows" if has_context else "policy without LoRA"
-    return {"reference": reference, "num_trainable": num_trainable}
+def describe_training(num_trainable: int, loaded: ConditionedPolicy) -> dict[str, Any]:
+    """Return what a record says of the training: what the KL is measured against, how many parameters are trained."""
+    reference = "policy without LoRA, zero context rows" if loaded.context else "policy without LoRA"
+    router = sum(weight.numel() for weight in loaded.learned_router.parameters()) if loaded.learned_router else 0
+    return {"reference": reference, "num_trainable": num_trainable + router}
 
 
 def check_run(path: Path, cell: dict[str, Any], code: str, seed: int, adapter: Path) -> None:

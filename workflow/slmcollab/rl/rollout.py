@@ -9,11 +9,13 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from transformers import TrainerState
 from trl import GRPOTrainer
 
 from slmcollab.artifacts import Problem
 from slmcollab.rl import trl_hooks
-from slmcollab.rl.policy import Context
+from slmcollab.rl.conditioned import ConditionedPolicy
+from slmcollab.rl.routing import RouterTraining, routing_metrics
 from slmcollab.scoring.grader import TIMED_OUT, Grader
 from slmcollab.scoring.score import Score
 
@@ -24,34 +26,41 @@ WITHOUT_CONTEXT = "completion_without_context"
 class Rollout:
     """TRL's rollout_func: prompts are chosen by the `example_id` in their last message, not read again.
 
-    prompts: of each problem, with its context; plain_prompts: without, None where there is no context to leave out.
-    Every `without_context_every` steps each prompt is answered from the plain prompt too; these answers draw from a
-    fork of the random streams, so that training goes the same way with them and without them.
+    Where experts are routed, each completion gets the prompt of the expert that is drawn for it. Every
+    `without_context_every` steps each prompt is answered from the problem alone too; these answers draw from a fork of
+    the random streams, so that training goes the same way with them and without them.
     """
 
-    prompts: list[list[int]]
-    plain_prompts: list[list[int]] | None
+    policy: ConditionedPolicy
     without_context_every: int
 
     def __call__(self, prompts: list[list[dict[str, Any]]], trainer: GRPOTrainer) -> dict[str, Any]:
-        rows = [messages[-1]["example_id"] for messages in prompts]
-        ids = [self.prompts[row] for row in rows]
-        rollouts = {"prompt_ids": ids, "completion_ids": trl_hooks.sample(trainer, ids), "logprobs": None}
-        if self.plain_prompts is not None and trainer.state.global_step % self.without_context_every == 0:
+        rows, step = [messages[-1]["example_id"] for messages in prompts], trainer.state.global_step
+        routing, plain = self.policy.routing, self.policy.plain_prompts
+        chosen = routing.draw(rows, "training", step) if routing else [0] * len(rows)
+        ids = [self.policy.prompts[row][choice] for row, choice in zip(rows, chosen, strict=True)]
+        completions = trl_hooks.sample(trainer, ids)
+        rollouts = {"prompt_ids": ids, "completion_ids": completions, "logprobs": None}
+        if routing:
+            rollouts["choice"] = chosen
+        if plain is not None and step % self.without_context_every == 0:
             with torch.random.fork_rng():
-                probe = trl_hooks.sample(trainer, [self.plain_prompts[row] for row in rows])
+                probe = trl_hooks.sample(trainer, [plain[row] for row in rows])
             rollouts[WITHOUT_CONTEXT] = trainer.processing_class.batch_decode(probe, skip_special_tokens=True)
         return rollouts
 
 
 @dataclass(frozen=True)
 class Reward:
-    """TRL's reward function: the score of each completion; what a history needs besides goes to TRL's log."""
+    """TRL's reward function: the score of each completion; what a history needs besides goes to TRL's log.
+
+    router: learns from the same rewards, None where none is learned.
+    """
 
     grader: Grader
     problems: Sequence[Problem]
-    context: Context | None
-    experts: Sequence[str]
+    policy: ConditionedPolicy
+    router: RouterTraining | None
     __name__ = "reward"
 
     def __call__(
@@ -59,26 +68,39 @@ class Reward:
         *,
         completions: list[list[dict[str, Any]]] | list[str],
         row: list[int],
+        trainer_state: TrainerState,
         log_metric: Callable[[str, float], None],
+        choice: Sequence[int] = (),
         **columns: Any,
     ) -> list[float]:
         scores = self._grade(completions, row)
+        rewards = [_reward(score) for score in scores]
         timed_out = sum(score.error == TIMED_OUT for score in scores)
-        log_metric("num_errors", sum(score.error is not None for score in scores) - timed_out)
-        log_metric("num_timed_out", timed_out)
-        unparsed = sum(score.error is None and score.extracted is None for score in scores)
-        log_metric("share_unparsed", unparsed / len(scores))
+        metrics = {
+            "num_errors": sum(score.error is not None for score in scores) - timed_out,
+            "num_timed_out": timed_out,
+            "share_unparsed": sum(score.error is None and score.extracted is None for score in scores) / len(scores),
+        }
         if WITHOUT_CONTEXT in columns:
-            log_metric("reward_without_context", fmean(map(_reward, self._grade(columns[WITHOUT_CONTEXT], row))))
-        attention = self.context.attention(row) if self.context else None
-        if attention is not None:
-            for name, value in attention_metrics(attention, self.experts).items():
-                log_metric(name, value)
-        return [_reward(score) for score in scores]
+            metrics["reward_without_context"] = fmean(map(_reward, self._grade(columns[WITHOUT_CONTEXT], row)))
+        metrics |= self._expert_metrics(row, choice)
+        for name, value in metrics.items():
+            log_metric(name, value)
+        if self.router:
+            self.router.update(row, choice, rewards, trainer_state.global_step)
+        return rewards
 
     def _grade(self, completions: list[list[dict[str, Any]]] | list[str], rows: list[int]) -> Sequence[Score]:
         texts = [text if isinstance(text, str) else text[-1]["content"] for text in completions]
         return self.grader.grade(texts, [self.problems[row] for row in rows])
+
+    def _expert_metrics(self, rows: list[int], choice: Sequence[int]) -> dict[str, float]:
+        routing, context, experts = self.policy.routing, self.policy.context, self.policy.experts
+        if routing:
+            with torch.no_grad():
+                return routing_metrics(routing.log_probabilities(rows), choice, experts)
+        attention = context.attention(rows) if context else None
+        return {} if attention is None else attention_metrics(attention, experts)
 
 
 def _reward(score: Score) -> float:

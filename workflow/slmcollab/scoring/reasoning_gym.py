@@ -36,6 +36,7 @@ def score(completion: str, problem: Problem) -> Score:
     scores 0 and never reaches the scorer, whose floor would be more. gsm_symbolic is scored by numeric equality: the
     library's scorer drops signs and commas. Raises ValueError where a scorer cannot be used safely.
     """
+    # ASSUME: propositional_logic keeps its own scorer, though copied premises and even "(P ∨ Q)" often satisfy it.
     task = problem.metadata["source_dataset"]
     if task == "gsm_symbolic":
         return number.score(completion, problem)

@@ -37,12 +37,14 @@ def match_answers(answers: Sequence[dict[str, Any]], problems: Sequence[Problem]
 def summarise_scores(
     problems: Sequence[Problem], scores: Sequence[Score], *, cut: Sequence[bool], trained: Set[str]
 ) -> dict[str, Any]:
-    """Return {num_problems, metrics, shares, counts, problems} of one run; the three sequences are in one order.
+    """Return {num_problems, metrics, tasks, shares, counts, problems} of one run; the three sequences are in one order.
 
     A problem is seen if its question is one of `trained`. metrics are percent points: accuracy (share of correct
-    ones) of all, of seen and of unseen problems, and the mean score; None where there is no such problem. shares (0
-    to 1): cut by the token budget, without an extractable answer. counts: errors (the scorer raised) and timed_out,
-    both wrong answers in the metrics, and unseen problems. problems: {id: {score, seen}}.
+    ones) of all, of seen and of unseen problems, and the mean score; None where there is no such problem. tasks: the
+    same for each task of a family, {task: {num_problems, accuracy, score_mean}}, since chance and the credit that a
+    scorer gives away differ; empty where the problems name no task. shares (0 to 1): cut by the token budget, without
+    an extractable answer. counts: errors (the scorer raised) and timed_out, both wrong answers in the metrics, and
+    unseen problems. problems: {id: {score, seen}}.
     """
     # ASSUME: accuracy counts the completions whose score is exactly 1; the mean score stands beside it.
     seen = [problem.question in trained for problem in problems]
@@ -57,6 +59,7 @@ def summarise_scores(
             "accuracy_unseen": _percent([right for right, known in correct if not known]),
             "score_mean": _percent([score.score for score in scores]),
         },
+        "tasks": _summarise_tasks(problems, scores),
         "shares": {"cut": _mean(cut), "unparsed": _mean(unparsed)},
         "counts": {
             "errors": sum(score.error is not None for score in scores) - timed_out,
@@ -67,6 +70,21 @@ def summarise_scores(
             problem.id: {"score": score.score, "seen": known}
             for problem, score, known in zip(problems, scores, seen, strict=True)
         },
+    }
+
+
+def _summarise_tasks(problems: Sequence[Problem], scores: Sequence[Score]) -> dict[str, dict[str, Any]]:
+    by_task: dict[str, list[Score]] = {}
+    for problem, score in zip(problems, scores, strict=True):
+        if "source_dataset" in problem.metadata:
+            by_task.setdefault(problem.metadata["source_dataset"], []).append(score)
+    return {
+        task: {
+            "num_problems": len(found),
+            "accuracy": _percent([score.correct for score in found]),
+            "score_mean": _percent([score.score for score in found]),
+        }
+        for task, found in by_task.items()
     }
 
 

@@ -8,7 +8,8 @@ import tyro
 from slmcollab import artifacts, seeding
 from slmcollab.generation.greedy import end_ids, generate_greedy
 from slmcollab.rl.adapters import load_adapter
-from slmcollab.rl.policy import PolicySettings, load_policy
+from slmcollab.rl.conditioned import load_policy
+from slmcollab.rl.exposed import ExpertFiles
 from slmcollab.rl.record import check_run
 
 
@@ -22,29 +23,26 @@ def main(
     policy: Path,
     adapter: Path,
     problems: Path,
-    features: list[Path],
-    answers: Path,
+    files: ExpertFiles,
+    output: Path,
 ) -> None:
     """Answer a split greedily with a trained policy; cut says that an answer filled the budget without an end."""
     settings = json.loads(cell)
     check_run(run, json.loads(train_cell), train_code, seed, adapter)
     seeding.fix_threads(settings["numeric_threads"])
     split = artifacts.read_problems(problems)
-    loaded = load_policy(policy, split, features, PolicySettings.from_cell(settings), seed=seed, split="test")
-    model, tokenizer = load_adapter(loaded.model, adapter), loaded.tokenizer
-    ends, budget, batch_size = end_ids(model, tokenizer), settings["max_new_tokens"], settings["batch_size"]
-    completions = generate_greedy(model, tokenizer, loaded.prompts, max_new_tokens=budget, batch_size=batch_size)
+    loaded = load_policy(policy, split, files, settings, seed=seed, split="test")
+    model, tokenizer = load_adapter(loaded.model, adapter, loaded.learned_router), loaded.tokenizer
+    how = {"max_new_tokens": settings["max_new_tokens"], "batch_size": settings["batch_size"]}
+    completions = generate_greedy(model, tokenizer, loaded.decided_prompts(), **how)
+    ends = end_ids(model, tokenizer)
+    texts = tokenizer.batch_decode(completions, skip_special_tokens=True)
     rows = [
-        {
-            "id": problem.id,
-            "completion": tokenizer.decode(ids, skip_special_tokens=True),
-            "num_tokens": len(ids),
-            "cut": ids[-1] not in ends,
-        }
-        for problem, ids in zip(split, completions, strict=True)
+        {"id": problem.id, "completion": text, "num_tokens": len(ids), "cut": ids[-1] not in ends}
+        for problem, text, ids in zip(split, texts, completions, strict=True)
     ]
-    artifacts.write_jsonl(answers, rows)
+    artifacts.write_jsonl(output, rows)
 
 
 if __name__ == "__main__":
-    tyro.cli(main)
+    tyro.cli(main, config=(tyro.conf.OmitArgPrefixes,))

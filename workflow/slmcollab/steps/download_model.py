@@ -6,18 +6,23 @@ from pathlib import Path
 import tyro
 
 from slmcollab.artifacts import replacing
-from slmcollab.models import fetch
+from slmcollab.models import fetch, gguf
 
 
 def main(*, cell: str, weights: Path, manifest: Path) -> None:
-    """Fetch a model's files from the hub at its pinned revision, or copy a local folder's."""
+    """Make a model folder: from the hub at its pinned revision, from an installed package, or from a local folder."""
     block = json.loads(cell)
     with replacing(weights) as folder:
-        if block["source"] == "path":
-            fetch.copy(Path(block["path"]), folder)
-        else:
-            fetch.download(block["id"], block["revision"], folder, gated=block.get("gated", False))
-    fetch.write_manifest(manifest, weights, model=block["model"], block=block)
+        match block["source"]:
+            case "path":
+                fetch.copy(Path(block["path"]), folder)
+            case "package":
+                gguf.unpack(block["package"], block["version"], block["sha256"], folder)
+                block |= {"id": block["package"], "revision": block["version"]}
+            case _:
+                fetch.download(block["id"], block["revision"], folder, gated=block.get("gated", False))
+    origin = {"gguf_sha256": block["sha256"]} if "sha256" in block else {}
+    fetch.write_manifest(manifest, weights, model=block["model"], block=block, **origin)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,17 @@ from pathlib import Path
 import tyro
 
 from slmcollab.artifacts import read_json, write_text
-from slmcollab.report.tables import COLUMNS, csv_text, format_rows, read_published, table_rows
+from slmcollab.report.rows import format_rows
+from slmcollab.report.table1 import COLUMNS, table1_latex, table_rows
+from slmcollab.report.tables import csv_text, read_published
 
 
-def main(*, cell: str, scores: list[Path], published: Path, table: Path) -> None:
-    """Write the tidy table of every cell of the grid."""
+def main(*, cell: str, scores: list[Path], published: Path, table: Path, tex: Path) -> None:
+    """Write the tidy table of every cell of the grid, and its accuracies as LaTeX."""
     contents = {str(path): read_json(path) for path in scores}
     rows = table_rows(contents, json.loads(cell), read_published(published))
     write_text(table, csv_text(COLUMNS, format_rows(rows)))
+    write_text(tex, table1_latex(rows))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ import tyro
 
 from slmcollab.artifacts import ArtifactError, digest, read_json, write_json, write_text
 from slmcollab.report.provenance import cell_provenance, check_runs
-from slmcollab.report.tables import COLUMNS, csv_text, join_tables, read_csv
+from slmcollab.report.table1 import COLUMNS, join_tables
+from slmcollab.report.tables import csv_text, read_csv
 
 
 def main(

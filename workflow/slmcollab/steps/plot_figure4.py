@@ -8,7 +8,7 @@ import tyro
 from slmcollab.analysis.attention import dynamics, read_history
 from slmcollab.artifacts import ArtifactError, write_text
 from slmcollab.report.figure4 import COLUMNS, figure4_rows, group_runs
-from slmcollab.report.figures import draw_figure4
+from slmcollab.report.figure4_drawing import draw_figure4
 from slmcollab.report.style import write_figure
 from slmcollab.report.tables import csv_text
 
@@ -25,9 +25,9 @@ def main(*, cell: str, histories: list[Path], figure_pdf: Path, figure_png: Path
         except ValueError as error:
             raise ArtifactError(f"{path}: {error}") from error
     groups = group_runs(runs, measured)
-    figure = draw_figure4(groups)
-    write_figure(figure, figure_pdf)
-    write_figure(figure, figure_png)
+    pages = draw_figure4(groups)
+    write_figure(pages, figure_pdf)
+    write_figure(pages, figure_png)
     write_text(figure_csv, csv_text(COLUMNS, figure4_rows(groups)))
 
 

@@ -8,8 +8,9 @@ import tyro
 from slmcollab import artifacts, seeding
 from slmcollab.rl import adapters, grpo
 from slmcollab.rl.checkpoints import fingerprint, one_writer
+from slmcollab.rl.conditioned import load_policy
+from slmcollab.rl.exposed import ExpertFiles
 from slmcollab.rl.history import history_rows, write_history
-from slmcollab.rl.policy import PolicySettings, load_policy
 from slmcollab.rl.record import describe_run, describe_training
 from slmcollab.scoring.grader import Grader
 
@@ -21,7 +22,7 @@ def main(
     seed: int,
     policy: Path,
     problems: Path,
-    features: list[Path],
+    files: ExpertFiles,
     checkpoints: Path,
     save_every: int,
     job: str,
@@ -29,22 +30,22 @@ def main(
     run: Path,
     history: Path,
 ) -> None:
-    """Train LoRA and the context adapter of a policy with GRPO; a killed job goes on from its last checkpoint."""
+    """Train LoRA and the operator of a policy with GRPO; a killed job goes on from its last checkpoint."""
     settings = json.loads(cell)
     seeding.fix_threads(settings["numeric_threads"])
-    record = describe_run(settings, code, seed, policy=policy, problems=problems, features=features)
+    record = describe_run(settings, code, seed, policy=policy, problems=problems, files=files)
     split, folder = artifacts.read_problems(problems), checkpoints / fingerprint(record)
     with one_writer(checkpoints, job), Grader(settings["scorer"], settings["evaluation"]["time_limit_s"]) as grader:
-        loaded = load_policy(policy, split, features, PolicySettings.from_cell(settings), seed=seed, split="train")
+        loaded = load_policy(policy, split, files, settings, seed=seed, split="train")
         how = (grpo.GrpoSettings(**settings["grpo"], save_every=save_every), grpo.LoraSettings(**settings["lora"]))
         trainer = grpo.build_trainer(loaded, split, grader, *how, seed=seed, folder=folder)
         grpo.train(trainer)
-        adapters.save_adapter(trainer.model, adapter, name=settings["policy"])
-        write_history(history, history_rows(trainer.state.log_history, loaded.experts))
+        adapters.save_adapter(trainer.model, adapter, name=settings["policy"], router=loaded.learned_router)
+        write_history(history, history_rows(trainer.state.log_history))
         made = {"adapter": artifacts.digest(adapter), "history": artifacts.digest(history)}
-        trained = describe_training(grpo.count_trainable(trainer), loaded.context is not None)
-        artifacts.write_json(run, record | trained | {"outputs": made})
+        record |= describe_training(grpo.count_trainable(trainer), loaded)
+        artifacts.write_json(run, record | {"outputs": made})
 
 
 if __name__ == "__main__":
-    tyro.cli(main)
+    tyro.cli(main, config=(tyro.conf.OmitArgPrefixes,))

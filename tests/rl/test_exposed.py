@@ -7,7 +7,7 @@ import torch
 
 from slmcollab.artifacts import ArtifactError, Problem
 from slmcollab.experts.features import write_features
-from slmcollab.rl.features import load_features, shuffled_rows
+from slmcollab.rl.exposed import load_features, shuffled_rows
 
 
 def split(*questions):

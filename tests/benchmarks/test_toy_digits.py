@@ -1,15 +1,15 @@
-"""Toy sums: three quarters are trained on, all are asked."""
+"""Questions about two digits: three quarters are trained on, all are asked."""
 
 import pytest
 
-from slmcollab.benchmarks import toy_sums
+from slmcollab.benchmarks import toy_digits
 from slmcollab.benchmarks.splits import count_overlap
 
-BLOCK = {"benchmark": "toy_sums", "loader": "toy_sums", "num_train": 75, "num_test": 100}
+BLOCK = {"benchmark": "toy_sums", "tasks": {"sums": {"weight": 1.0}}, "num_train": 75, "num_test": 100}
 
 
 def test_every_sum_is_asked_and_a_quarter_is_never_trained():
-    splits = toy_sums.load(BLOCK, 42)
+    splits = toy_digits.load(BLOCK, 42)
     assert [problem.question for problem in splits.test[:2]] == ["What is 0 + 0?", "What is 0 + 1?"]
     asked = {problem.id: (problem.question, problem.answer) for problem in splits.test}
     assert len(asked) == 100
@@ -22,12 +22,24 @@ def test_every_sum_is_asked_and_a_quarter_is_never_trained():
 
 
 def test_the_question_is_the_only_message():
-    problem = toy_sums.load(BLOCK, 42).test[12]
+    problem = toy_digits.load(BLOCK, 42).test[12]
     assert problem.messages == [{"role": "user", "content": "What is 1 + 2?"}]
 
 
+def test_the_larger_of_two_digits_is_the_answer():
+    splits = toy_digits.load(BLOCK | {"tasks": {"maxima": {"weight": 1.0}}}, 42)
+    assert (splits.test[37].question, splits.test[37].answer) == ("Which is larger, 3 or 7?", "7")
+    assert (splits.test[73].answer, splits.test[44].answer) == ("7", "4")
+
+
+@pytest.mark.parametrize("tasks", [{"products": {}}, {"sums": {}, "maxima": {}}, {}])
+def test_one_known_task_is_asked_for(tasks):
+    with pytest.raises(ValueError, match=r"benchmarks\.toy_sums\.tasks: .* is not one of sums, maxima"):
+        toy_digits.load(BLOCK | {"tasks": tasks}, 42)
+
+
 def test_the_draw_follows_the_data_seed():
-    first, again, other = (toy_sums.load(BLOCK, seed).train for seed in (42, 42, 43))
+    first, again, other = (toy_digits.load(BLOCK, seed).train for seed in (42, 42, 43))
     assert first == again
     assert first != other
 
@@ -38,4 +50,4 @@ def test_the_draw_follows_the_data_seed():
 )
 def test_sizes_that_do_not_fit_are_refused_by_key(changed, key):
     with pytest.raises(ValueError, match=rf"benchmarks\.toy_sums\.{key}"):
-        toy_sums.load(BLOCK | changed, 42)
+        toy_digits.load(BLOCK | changed, 42)

@@ -1,0 +1,115 @@
+# IN   results/musketeers/**/{scores.json,run.json}, results/experts/**/probe.json, results/resources/, workflow/published/musketeers.csv
+# OUT  results/table1.csv, results/table1.provenance.json, results/table_resources.csv
+#      results/musketeers/{table1.csv,table1.tex,table2.csv,table2.tex,table_probe.csv}
+
+# Files of the directive `benchmark:`, named to the table and not its inputs: Snakemake would train again for a lost one.
+RESOURCES = [
+    *paths("results/resources/train_grpo/{benchmark}/{method}/{team}/seed{seed}.resources.tsv", grid.runs(config)),
+    *paths("results/resources/answer_problems/{benchmark}/{method}/{team}/seed{seed}.resources.tsv", grid.runs(config)),
+    *(
+        f"results/resources/extract_features/{expert}/{benchmark}/{split}/{config['features']['sequence']}.resources.tsv"
+        for benchmark, expert in shown.experts_shown(config)
+        for split in ("train", "test")
+    ),
+]
+
+
+rule make_musketeers_table1:
+    """Table 1 of n-Musketeers: mean, spread over seeds, interval over questions and test, beside the published value."""
+    input:
+        scores=paths(f"{RUN}/scores.json", shown.table_runs(config)),
+        published=os.path.normpath(f"{ROOT}/workflow/published/musketeers.csv"),
+    output:
+        table="results/musketeers/table1.csv",
+        tex="results/musketeers/table1.tex",
+    log:
+        "results/logs/make_musketeers_table1.log",
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        cell=cell(shown.table_cell),
+        code=code("slmcollab.steps.make_musketeers_table1"),
+    shell:
+        "python -m slmcollab.steps.make_musketeers_table1 --cell {params.cell:q} --scores {input.scores}"
+        " --published {input.published:q} --table {output.table} --tex {output.tex} > {log} 2>&1"
+
+
+rule make_table2:
+    """Table 2 of n-Musketeers: what is pooled from the experts, beside the last token of the last layer."""
+    input:
+        scores=paths(f"{RUN}/scores.json", shown.table2_runs(config)),
+        published=os.path.normpath(f"{ROOT}/workflow/published/musketeers.csv"),
+    output:
+        table=report("results/musketeers/table2.csv", caption="../report/table2.rst", category="n-Musketeers"),
+        tex="results/musketeers/table2.tex",
+    log:
+        "results/logs/make_table2.log",
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        cell=cell(shown.table2_cell),
+        code=code("slmcollab.steps.make_table2"),
+    shell:
+        "python -m slmcollab.steps.make_table2 --cell {params.cell:q} --scores {input.scores}"
+        " --published {input.published:q} --table {output.table} --tex {output.tex} > {log} 2>&1"
+
+
+rule make_table1:
+    """Both papers' Table 1 in one file, and for every cell the files that it came from."""
+    input:
+        tables=expand("results/{paper}/table1.csv", paper=config["papers"]),
+        scores=paths(f"{RUN}/scores.json", shown.table_runs(config)),
+        runs=paths(f"{RUN}/run.json", shown.table_runs(config)),
+    output:
+        table=report("results/table1.csv", caption="../report/table1.rst", category="n-Musketeers"),
+        provenance="results/table1.provenance.json",
+    log:
+        "results/logs/make_table1.log",
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        cell=cell(shown.table_cell),
+        code=code("slmcollab.steps.make_table1"),
+    shell:
+        "python -m slmcollab.steps.make_table1 --cell {params.cell:q} --code {params.code} --tables {input.tables}"
+        " --scores {input.scores} --runs {input.runs} --table {output.table} --provenance {output.provenance} > {log} 2>&1"
+
+
+rule write_probe_table:
+    """What a linear map reads from each expert's features: whether a team knows what the policy does not."""
+    input:
+        [f"results/experts/{expert}/{benchmark}/probe.json" for benchmark, expert in shown.experts_shown(config)],
+    output:
+        report("results/musketeers/table_probe.csv", caption="../report/table_probe.rst", category="n-Musketeers"),
+    log:
+        "results/logs/write_probe_table.log",
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        cell=cell(shown.experts_cell),
+        code=code("slmcollab.steps.write_probe_table"),
+    shell:
+        "python -m slmcollab.steps.write_probe_table --cell {params.cell:q} --probes {input} --table {output} > {log} 2>&1"
+
+
+rule write_resources_table:
+    """Wall time, CPU time and peak memory of trainings, of their answers and of features."""
+    input:
+        paths(f"{RUN}/answers.jsonl", grid.runs(config)),
+        [f"results/experts/{expert}/{benchmark}/probe.json" for benchmark, expert in shown.experts_shown(config)],
+    output:
+        "results/table_resources.csv",
+    log:
+        "results/logs/write_resources_table.log",
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        cell=lambda wildcards: grid.as_json({"files": RESOURCES}),
+        code=code("slmcollab.steps.write_resources_table"),
+    shell:
+        "python -m slmcollab.steps.write_resources_table --cell {params.cell:q} --table {output} > {log} 2>&1"

@@ -1,0 +1,26 @@
+# IN   results/musketeers/**/{scores.json,history.csv,attention.json}, results/models/{expert}/manifest.json, workflow/published/musketeers.csv
+# OUT  results/musketeers/claims.csv
+
+
+rule write_claims:
+    """Every claim of n-Musketeers, what was measured of it, and whether it holds."""
+    input:
+        scores=paths(f"{RUN}/scores.json", grid.runs(config)),
+        histories=paths(f"{RUN}/history.csv", grid.runs(config)),
+        attention=paths(f"{RUN}/attention.json", shown.attention_runs(config)),
+        manifests=manifests_of(dict.fromkeys(expert for _, expert in shown.experts_shown(config))),
+        published=os.path.normpath(f"{ROOT}/workflow/published/musketeers.csv"),
+    output:
+        report("results/musketeers/claims.csv", caption="../report/claims.rst", category="n-Musketeers"),
+    log:
+        "results/logs/write_claims.log",
+    localrule: True
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        cell=cell(shown.claims_cell),
+        code=code("slmcollab.steps.write_claims"),
+    shell:
+        "python -m slmcollab.steps.write_claims --cell {params.cell:q} --scores {input.scores}"
+        " --histories {input.histories} --attention {input.attention} --manifests {input.manifests}"
+        " --published {input.published:q} --claims {output} > {log} 2>&1"

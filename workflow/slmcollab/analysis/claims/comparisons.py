@@ -1,0 +1,146 @@
+"""The tests that the claims share: is one method above another, is it more variable, what is a mean over runs."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Float
+from scipy import stats
+
+from slmcollab.analysis.claims.evidence import Evidence
+from slmcollab.analysis.claims.verdicts import ALPHA, NotRun, Part, attempt
+from slmcollab.analysis.statistics import paired_test
+
+Cell = tuple[str, str, str]  # benchmark, method, team
+Interval = tuple[float, float]
+
+ABOVE, BELOW, NOT_ABOVE, NOT_BELOW, SAME = "above", "below", "not above", "not below", "within noise"
+HOW = (
+    "above or below: the mean over seeds is, p < 0.05 in the paired permutation test over questions (two-sided, seeds"
+    " averaged; n), and with two seeds a side the 95 % Welch interval of the difference over seeds leaves out 0;"
+    " within noise: neither"
+)
+FEW = "needs two seeds a side: with one, noise between trainings passes for a difference"
+WEAK = "absence of evidence, weak with so few seeds"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Ours less the baseline in percent points, p over questions, 95 % Welch interval over seeds (None: one seed)."""
+
+    difference: float
+    p_value: float
+    interval: Interval | None
+    n_seeds: int
+    n: int
+
+    @property
+    def found(self) -> str:
+        low, high = self.interval or (self.difference, self.difference)
+        if self.p_value < ALPHA and low * high > 0:
+            return ABOVE if self.difference > 0 else BELOW
+        return SAME
+
+    def satisfies(self, rule: str) -> bool:
+        return self.found != rule.removeprefix("not ") if rule.startswith("not ") else self.found == rule
+
+
+def compare(
+    ours: Float[np.ndarray, "seed problem"],
+    baseline: Float[np.ndarray, "others problem"],
+    generator: np.random.Generator,
+) -> Comparison:
+    """Compare the answers (1 right, 0 wrong) of two methods to the same problems in one order."""
+    seeds = 100 * ours.mean(axis=1), 100 * baseline.mean(axis=1)
+    p_value = paired_test(ours.mean(axis=0), baseline.mean(axis=0), generator)
+    difference, fewest = float(seeds[0].mean() - seeds[1].mean()), min(map(len, seeds))
+    return Comparison(difference, p_value, welch(*seeds) if fewest > 1 else None, fewest, ours.shape[1])
+
+
+def welch(ours: Float[np.ndarray, " seed"], baseline: Float[np.ndarray, " others"]) -> Interval:
+    """Return the 95 % interval of the difference of two means with variances of their own; at least two values each."""
+    # scipy.stats.ttest_ind warns of, and gives NaN for, seeds that are all equal.
+    difference = float(ours.mean() - baseline.mean())
+    squares = [float(side.var(ddof=1)) / len(side) for side in (ours, baseline)]
+    if sum(squares) == 0:
+        return difference, difference
+    freedom = sum(squares) ** 2 / sum(s**2 / (len(side) - 1) for s, side in zip(squares, (ours, baseline), strict=True))
+    half = float(stats.t.ppf(1 - ALPHA / 2, freedom)) * math.sqrt(sum(squares))
+    return difference - half, difference + half
+
+
+def mean_interval(values: Sequence[float] | Float[np.ndarray, " run"]) -> tuple[float, Interval | None]:
+    """Return the mean and its 95 % interval by Student's t over independent runs, None for one run."""
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return mean, None
+    error = float(stats.sem(values))
+    low, high = stats.t.interval(1 - ALPHA, len(values) - 1, loc=mean, scale=error) if error > 0 else (mean, mean)
+    return mean, (float(low), float(high))
+
+
+def compared(
+    evidence: Evidence, quantity: str, rule: str, ours: Callable[[], Cell], baseline: Callable[[], Cell]
+) -> list[Part]:
+    """Return the part "ours is `rule` the baseline" on all questions, and beside it on those that train does not have.
+
+    The second is there where some test questions occur in train and some do not. ours, baseline: raise NotRun where the
+    grid has no such cell. Rules that hold by lack of evidence need two seeds a side.
+    """
+    test = f"holds where {rule}; {HOW}" if rule != SAME else f"holds where {rule} of the baseline; {HOW}"
+    part = Part(quantity, "points", test)
+    try:
+        cells = ours(), baseline()
+    except NotRun as missing:
+        return [part.open(str(missing))]
+    part = replace(part, **dict(zip(("benchmark", "method", "team"), cells[0], strict=True)))
+    main = attempt(part, lambda part: _compare_cells(evidence, part, rule, cells, everything=True))
+    seen = evidence.seen.get(cells[0][0])
+    if main.measured is None or seen is None or seen.all() or not seen.any():
+        return [main]
+    other = replace(part, quantity=f"{quantity}, unseen questions", beside=True)
+    return [main, attempt(other, lambda part: _compare_cells(evidence, part, rule, cells, everything=False))]
+
+
+def _compare_cells(evidence: Evidence, part: Part, rule: str, cells: tuple[Cell, Cell], *, everything: bool) -> Part:
+    chosen = slice(None) if everything else ~evidence.seen[part.benchmark]
+    answers = [evidence.answers(*cell)[:, chosen] for cell in cells]
+    found = compare(*answers, evidence.generator(*cells[0], *cells[1], str(everything)))
+    low, high = found.interval or (None, None)
+    numbers = {"measured": found.difference, "p_value": found.p_value, "low": low, "high": high}
+    numbers |= {"n_seeds": found.n_seeds, "n": found.n}
+    numbers["published"] = evidence.published_difference(*cells) if everything else None
+    negative = rule in (SAME, NOT_ABOVE, NOT_BELOW)
+    if negative and found.n_seeds < 2:
+        return part.open(FEW, **numbers)
+    holds = found.satisfies(rule)
+    weak = f"; {WEAK}" if negative and holds and found.found == SAME else ""
+    alone = "; one seed: noise between trainings is unknown" if found.n_seeds < 2 else ""
+    return part.judged(holds, reason=f"{cells[0][1]} is {found.found} against {cells[1][1]}{weak}{alone}", **numbers)
+
+
+SPREAD = (
+    "holds where the ratio of the variances over seeds (pooled over cells) is above 1 with p < 0.05 in the one-sided F"
+    " test (n: degrees of freedom of both)"
+)
+
+
+def more_variable(part: Part, ours: Sequence[np.ndarray], baseline: Sequence[np.ndarray]) -> Part:
+    """Judge whether ours vary more over seeds than the baseline's; both: one array of accuracies per cell.
+
+    Variances are pooled over cells, each weighted by its seeds less one; cells with one seed say nothing. Raises NotRun
+    where no cell of a side has two seeds, or the baseline does not vary.
+    """
+    sides = [[np.asarray(cell, dtype=float) for cell in side if len(cell) > 1] for side in (ours, baseline)]
+    if not all(sides):
+        raise NotRun("a variance over seeds needs two seeds")
+    freedom = [sum(len(cell) - 1 for cell in side) for side in sides]
+    squares = [sum(float(((cell - cell.mean()) ** 2).sum()) for cell in side) for side in sides]
+    if math.isclose(squares[1], 0, abs_tol=1e-12):
+        raise NotRun("the baseline does not vary over its seeds: no ratio")
+    ratio = (squares[0] / freedom[0]) / (squares[1] / freedom[1])
+    p_value, needed = float(stats.f.sf(ratio, *freedom)), float(stats.f.isf(ALPHA, *freedom))
+    fewest = min(len(cell) for side in sides for cell in side)
+    reason = f"weak with so few seeds: a ratio above {needed:.1f} is needed"
+    return part.judged(p_value < ALPHA, measured=ratio, p_value=p_value, n_seeds=fewest, n=sum(freedom), reason=reason)
