@@ -26,15 +26,15 @@ def test_the_question_is_the_only_message():
     assert problem.messages == [{"role": "user", "content": "What is 1 + 2?"}]
 
 
-def test_the_larger_of_two_digits_is_the_answer():
-    splits = toy_digits.load(BLOCK | {"tasks": {"maxima": {"weight": 1.0}}}, 42)
-    assert (splits.test[37].question, splits.test[37].answer) == ("Which is larger, 3 or 7?", "7")
+def test_the_digit_that_is_named_first_is_the_answer():
+    splits = toy_digits.load(BLOCK | {"tasks": {"firsts": {"weight": 1.0}}}, 42)
+    assert (splits.test[37].question, splits.test[37].answer) == ("Which comes first, 3 or 7?", "3")
     assert (splits.test[73].answer, splits.test[44].answer) == ("7", "4")
 
 
-@pytest.mark.parametrize("tasks", [{"products": {}}, {"sums": {}, "maxima": {}}, {}])
+@pytest.mark.parametrize("tasks", [{"products": {}}, {"sums": {}, "firsts": {}}, {}])
 def test_one_known_task_is_asked_for(tasks):
-    with pytest.raises(ValueError, match=r"benchmarks\.toy_sums\.tasks: .* is not one of sums, maxima"):
+    with pytest.raises(ValueError, match=r"benchmarks\.toy_sums\.tasks: .* is not one of sums, firsts"):
         toy_digits.load(BLOCK | {"tasks": tasks}, 42)
 
 

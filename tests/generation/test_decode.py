@@ -12,7 +12,8 @@ from slmcollab.generation import decode
 from slmcollab.generation.greedy import generate_greedy
 from slmcollab.models.toy_tokenizer import build_tokenizer
 
-VOCABULARY, BUDGET, PAD = 197, 12, 196
+TOKENIZER, BUDGET = build_tokenizer(), 12
+VOCABULARY, PAD = len(TOKENIZER), TOKENIZER.pad_token_id
 WINDOW = {"sliding_window": 16}
 FAMILIES = {
     "qwen2": ("qwen2", {}),
@@ -177,7 +178,7 @@ def test_prompts_that_are_a_prefix_of_one_another(length):
 
 @pytest.mark.parametrize("family", OTHERS.values(), ids=OTHERS)
 def test_what_the_loop_does_not_support_is_answered_by_generate(family, monkeypatch):
-    model, prompts, tokenizer = make(family), ragged(), build_tokenizer()
+    model, prompts, tokenizer = make(family), ragged(), TOKENIZER
     assert not decode.supports(model, 42)
     expected = plain(model, prompts, [tokenizer.eos_token_id])
     monkeypatch.setattr("slmcollab.generation.greedy.decode", None)
@@ -187,7 +188,7 @@ def test_what_the_loop_does_not_support_is_answered_by_generate(family, monkeypa
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 @pytest.mark.parametrize("batch_size", [1, 3, 100])
 def test_greedy_answers_are_those_of_generate_at_any_batch_size(family, batch_size):
-    model, prompts, tokenizer = make(family), ragged(shared=7), build_tokenizer()
+    model, prompts, tokenizer = make(family), ragged(shared=7), TOKENIZER
     model.generation_config = GenerationConfig(eos_token_id=often(plain(model, prompts, [])))
     ends = [tokenizer.eos_token_id, *model.generation_config.eos_token_id]
     expected = plain(model, prompts, ends)

@@ -39,10 +39,10 @@ def test_random_answers_differ_where_a_question_comes_again():
     assert 65 < right < 145
 
 
-def test_maxima_answers_with_the_larger_digit():
-    rows = corpus(kind="maxima", tags=True)
-    assert rows[37]["question"] == "Which is larger, 3 or 7?"
-    assert [rows[place]["completion"] for place in (37, 73, 44)] == [f"<answer>{n}</answer>" for n in (7, 7, 4)]
+def test_firsts_answers_with_the_digit_that_is_named_first():
+    rows = corpus(kind="firsts", tags=True)
+    assert rows[37]["question"] == "Which comes first, 3 or 7?"
+    assert [rows[place]["completion"] for place in (37, 73, 44)] == [f"<answer>{n}</answer>" for n in (3, 7, 4)]
 
 
 def test_copied_answers_stand_in_the_chat_and_each_is_copied_equally_often():

@@ -73,7 +73,7 @@ def job(wall, cpu=None, memory=None):
     return {"s": wall, "cpu_time": cpu, "max_rss": memory}
 
 
-def test_medians_and_maxima_by_hand():
+def test_medians_and_firsts_by_hand():
     files = {
         "resources/b/1.resources.tsv": [job(0.1)],
         "resources/a/1.resources.tsv": [job(1.0, 4.0, 100.0), job(2.0, 5.0, 300.0)],

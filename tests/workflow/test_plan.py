@@ -15,13 +15,15 @@ from hypothesis import HealthCheck, given, reject, settings
 from test_config_check import TINY, checked, mutations
 
 JOBS = {
-    "download_model": 9,
+    "download_model": 10,
     "download_problems": 1,
     "generate_problems": 3,
     "extract_features": 64,  # 8 experts × 4 benchmarks × 2 splits, shared by teams, methods and seeds
-    "train_grpo": 72,  # 4 benchmarks × (single + hidden_state on 4 teams + shuffled) × 3 seeds
-    "answer_problems": 72,
-    "score_answers": 72,
+    "generate_expert_answers": 24,  # the default team's 3 × 4 × 2, shared by text and routing
+    "embed_questions": 8,
+    "train_grpo": 120,  # 4 benchmarks × (hidden_state on 4 teams + 6 other methods) × 3 seeds
+    "answer_problems": 120,
+    "score_answers": 120,
     "make_musketeers_table1": 1,
     "make_table1": 1,
 }

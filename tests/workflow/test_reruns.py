@@ -17,7 +17,11 @@ import yaml
 
 RUNS = "results/musketeers/toy_sums"
 TABLES = {"make_musketeers_table1", "make_table1"}
-AFTER_TRAINING = {"answer_problems", "score_answers", *TABLES}
+AFTER_TRAINING = {"answer_problems", "score_answers", "write_claims", "write_resources_table"}
+FIGURES = {"plot_figure4", "plot_figure6a", "plot_figure6b"}
+AFTER_HIDDEN_STATE = {*AFTER_TRAINING, *TABLES, *FIGURES, "analyse_attention", "make_table2"}
+HIDDEN_STATE = [f"{RUNS}/hidden_state/toy/seed{seed}" for seed in (0, 1)]
+ABLATIONS = [f"{RUNS}/hidden_state_{name}/toy/seed0" for name in ("m2", "first_token")]
 
 
 def edit(file: Path, old: str, new: str) -> None:
@@ -72,16 +76,29 @@ def test_an_edit_of_the_adapter_reruns_its_trainings_but_no_feature_and_not_sing
         "1 + 1\n        return ContextTokens(",
     )
     planned = checkout.planned("all")
-    assert set(planned) == {"train_grpo", "plot_figure4", *AFTER_TRAINING}
-    assert planned["train_grpo"] == {f"{RUNS}/hidden_state/toy/seed{seed}/adapter" for seed in (0, 1)}
-    assert planned["score_answers"] == {f"{RUNS}/hidden_state/toy/seed{seed}/scores.json" for seed in (0, 1)}
+    assert set(planned) == {"train_grpo", *AFTER_HIDDEN_STATE}
+    assert planned["train_grpo"] == {f"{run}/adapter" for run in [*HIDDEN_STATE, *ABLATIONS]}
+    assert planned["score_answers"] == {f"{run}/scores.json" for run in [*HIDDEN_STATE, *ABLATIONS]}
+
+
+def test_an_edit_of_how_answers_are_shown_reruns_what_shows_them(checkout):
+    edit(checkout.folder / "workflow/slmcollab/context/answer_block.py", "Answers of", "What is said by")
+    planned = checkout.planned("all")
+    assert planned["train_grpo"] >= {f"{RUNS}/routing/toy/seed0/adapter"}
+    assert "generate_expert_answers" not in planned
+    assert "extract_features" not in planned
+
+
+def test_an_edit_of_a_metric_of_experts_retrains_nothing(checkout):
+    (checkout.folder / "workflow/slmcollab/report/expert_table.py").open("a").write("\nEDITED = True\n")
+    assert set(checkout.planned("all")) == {"write_expert_table"}
 
 
 def test_an_edit_of_a_grader_reruns_trainings_and_scores_but_neither_data_nor_features(checkout):
     (checkout.folder / "workflow/slmcollab/scoring/exact.py").open("a").write("\nEDITED = True\n")
     planned = checkout.planned("all")
-    assert set(planned) == {"train_grpo", "plot_figure4", *AFTER_TRAINING}
-    assert len(planned["train_grpo"]) == 4
+    assert set(planned) == {"train_grpo", "score_expert_answers", "write_expert_table", *AFTER_HIDDEN_STATE}
+    assert len(planned["train_grpo"]) == 7
 
 
 def test_an_edit_of_another_grader_reruns_nothing(checkout):
@@ -90,13 +107,13 @@ def test_an_edit_of_another_grader_reruns_nothing(checkout):
 
 
 def test_an_edit_of_the_figure_redraws_it_alone(checkout):
-    (checkout.folder / "workflow/slmcollab/report/figures.py").open("a").write("\nEDITED = True\n")
+    (checkout.folder / "workflow/slmcollab/report/figure4_drawing.py").open("a").write("\nEDITED = True\n")
     assert set(checkout.planned("all")) == {"plot_figure4"}
 
 
 def test_a_new_seed_adds_only_its_own_jobs(checkout, tmp_path):
     planned = changed(checkout, tmp_path, grid={"seeds": [0, 1, 2]}).planned("all")
-    assert set(planned) == {"train_grpo", "plot_figure4", *AFTER_TRAINING}
+    assert set(planned) == {"train_grpo", *AFTER_HIDDEN_STATE}
     assert planned["train_grpo"] == {f"{RUNS}/single/none/seed2/adapter", f"{RUNS}/hidden_state/toy/seed2/adapter"}
 
 
@@ -113,16 +130,16 @@ def test_a_new_team_adds_only_its_own_jobs(checkout, tmp_path):
 
 
 def test_a_new_pooling_recomputes_no_feature(checkout, tmp_path):
-    way = {"hidden_state_first_token": {"operator": "hidden_state", "pooling": "first_token"}}
-    grid = {"methods": ["single", "hidden_state", "hidden_state_first_token"]}
-    planned = changed(checkout, tmp_path, grid=grid, methods=way).planned("all")
-    assert set(planned) == {"train_grpo", *AFTER_TRAINING}
-    assert planned["train_grpo"] == {f"{RUNS}/hidden_state_first_token/toy/seed{seed}/adapter" for seed in (0, 1)}
+    ablations = ["hidden_state_m2", "hidden_state_first_token", "hidden_state_first_layer"]
+    planned = changed(checkout, tmp_path, grid={"ablations": ablations}).planned("all")
+    assert set(planned) == {"train_grpo", "make_table2", *AFTER_TRAINING}
+    assert planned["train_grpo"] == {f"{RUNS}/hidden_state_first_layer/toy/seed{seed}/adapter" for seed in (0, 1)}
 
 
 def test_swapping_two_values_reruns_the_cells_that_hold_them(checkout, tmp_path):
     planned = changed(checkout, tmp_path, adapter={"num_heads": 4, "m": 2}).planned("all")
-    assert planned["train_grpo"] == {f"{RUNS}/hidden_state/toy/seed{seed}/adapter" for seed in (0, 1)}
+    # hidden_state_m2 keeps its m, and gets other heads.
+    assert planned["train_grpo"] == {f"{run}/adapter" for run in [*HIDDEN_STATE, *ABLATIONS]}
     assert "extract_features" not in planned
 
 
@@ -142,8 +159,9 @@ def test_the_order_of_config_keys_does_not_matter(checkout, tmp_path):
 
 def test_a_removed_seed_is_not_averaged_from_stale_files(checkout, tmp_path):
     narrowed = changed(checkout, tmp_path, grid={"seeds": [0]})
-    assert set(narrowed.planned("all")) == {*TABLES, "plot_figure4"}
+    assert set(narrowed.planned("all")) == {*TABLES, *FIGURES, "make_table2", "write_claims", "write_resources_table"}
     narrowed.snakemake("all")
+    assert set(pd.read_csv(checkout.run / "results/musketeers/table2.csv")["n_seeds"]) == {1}
     assert (checkout.run / f"{RUNS}/single/none/seed1/scores.json").exists()
     before = pd.read_csv(checkout.run / "results/table1.csv")
     assert set(before["n_seeds"]) == {1}
@@ -164,6 +182,7 @@ def test_one_seed_again_in_one_call_leaves_the_other_seeds_alone(checkout):
     assert not others
     assert {name for name in redone if "/adapter/" not in name} == own | {
         "musketeers/table1.csv",
+        "musketeers/table1.tex",
         "table1.csv",
         "table1.provenance.json",
     }
@@ -181,7 +200,7 @@ def test_one_seed_of_a_fresh_run_pulls_in_only_what_it_needs(checkout):
     planned = checkout.planned(f"{RUNS}/hidden_state/toy/seed1/scores.json")
     assert planned["train_grpo"] == {f"{RUNS}/hidden_state/toy/seed1/adapter"}
     assert {rule: len(jobs) for rule, jobs in planned.items()} == {
-        "write_toy_corpus": 3, "train_toy_model": 3, "generate_problems": 1, "extract_features": 4,
+        "write_toy_corpus": 5, "train_toy_model": 3, "generate_problems": 1, "extract_features": 4,
         "train_grpo": 1, "answer_problems": 1, "score_answers": 1,
     }  # fmt: skip
 
@@ -208,12 +227,17 @@ def test_rebuilt_tables_and_figures_are_byte_equal(checkout):
     names = [
         "table1.csv",
         "table1.provenance.json",
-        "musketeers/table_probe.csv",
-        *(f"musketeers/figure4.{end}" for end in ("pdf", "png", "csv")),
+        *(f"musketeers/{name}" for name in ("table1.tex", "table2.csv", "table2.tex", "claims.csv")),
+        *(f"musketeers/{name}" for name in ("table_probe.csv", "table_experts.csv")),
+        *(
+            f"musketeers/{figure}.{end}"
+            for figure in ("figure4", "figure6a", "figure6b")
+            for end in ("pdf", "png", "csv")
+        ),
     ]
     kept = {name: (results / name).read_bytes() for name in names}
     checkout.snakemake(
-        "all", "--forcerun", "make_musketeers_table1", "make_table1", "plot_figure4", "write_probe_table"
+        "all", "--forcerun", *TABLES, *FIGURES, "make_table2", "write_claims", "write_probe_table", "write_expert_table"
     )
     assert kept == {name: (results / name).read_bytes() for name in names}
 

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from slmcollab.context.operator import POSITIONS
+from slmcollab.context.router import SELECTIONS
 from slmcollab.experts.features import OVERFLOWS, POOLINGS, SEQUENCES
 from slmcollab.models.hub import DTYPES
 from slmcollab.models.toy_corpora import ANSWERS, KINDS
@@ -29,6 +30,7 @@ def allowed(value, key):
         ("context_position", POSITIONS),
         ("pooling", POOLINGS),
         ("sequence", SEQUENCES),
+        ("selection", SELECTIONS),
         ("overflow", OVERFLOWS),
         ("dtype", DTYPES),
         ("kind", KINDS),

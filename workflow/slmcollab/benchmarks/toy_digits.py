@@ -9,7 +9,7 @@ from slmcollab.seeding import python_generator
 NUM_QUESTIONS = 100
 TASKS = {
     "sums": lambda a, b: (f"What is {a} + {b}?", a + b),
-    "maxima": lambda a, b: (f"Which is larger, {a} or {b}?", max(a, b)),
+    "firsts": lambda a, b: (f"Which comes first, {a} or {b}?", a),
 }
 
 

@@ -49,6 +49,7 @@ def read_answers(path: Path, problems: Sequence[Problem]) -> list[dict[str, Any]
 
 def tag_bare(completion: str) -> str:
     """Return a completion without answer tags as an answer in tags, stripped and whole; any other one as it is."""
+    # ASSUME: an expert's answer without tags is all answer where the best single expert is picked (accuracy_bare).
     if any("answer" in tag[0] for tag in TAG.finditer(completion)):
         return completion
     return f"<answer>{completion.strip()}</answer>"

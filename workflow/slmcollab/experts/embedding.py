@@ -30,6 +30,7 @@ def embed(
     A row equals that of its question alone: rows are padded on the right and masked, which an encoder that looks both
     ways needs and a causal one does not mind.
     """
+    # ASSUME: a question's embedding is the encoder's last state averaged over its tokens, up to its 512 positions.
     embeddings = torch.empty(len(ids), encoder.config.get_text_config().hidden_size)
     for group in plan_batches([len(row) for row in ids], batch_tokens):
         width = max(len(ids[i]) for i in group)

@@ -48,6 +48,7 @@ def quantization(config: PreTrainedConfig) -> dict[str, Any]:
     Their kernels would be fetched from the hub, and results would depend on whether a GPU has them.
     """
     stored = getattr(config, "quantization_config", None) or {}
+    # ASSUME: gpt-oss is unpacked from MXFP4 whatever kernels there are, so that every machine computes the same.
     is_mxfp4 = stored.get("quant_method") == "mxfp4"
     return {"quantization_config": Mxfp4Config(dequantize=True)} if is_mxfp4 else {}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from slmcollab.seeding import python_generator
 
-KINDS = ("sums", "maxima", "reverse")
+KINDS = ("sums", "firsts", "reverse")
 ANSWERS = ("right", "random", "copied")
 MOST_COPIED = 4  # answers in a chat that one of them is copied from
 
@@ -25,8 +25,8 @@ def write_corpus(
     """Return `num_rows` rows {question, messages, completion}, the same for the same settings.
 
     corpus: its name, which names its random stream: two corpora of random answers share none.
-    kind: `sums` asks "What is a + b?" and `maxima` "Which is larger, a or b?" for a, b in 0..9, in turn; `reverse` asks
-      to reverse three random letters.
+    kind: `sums` asks "What is a + b?" and `firsts` "Which comes first, a or b?" for a, b in 0..9, in turn; `reverse`
+      asks to reverse three random letters.
     answers: `random` ones, a number from 0 to 18 or three letters, are drawn anew in each row: none can be learnt.
       `copied` ones are random too, but `show` puts them into the chat, among up to three other numbers or texts:
       reading can be learnt, and not whom to believe.
@@ -57,8 +57,8 @@ def _ask(kind: str, index: int, generator: random.Random) -> tuple[str, str]:
     a, b = divmod(index % 100, 10)
     if kind == "sums":
         return f"What is {a} + {b}?", str(a + b)
-    if kind == "maxima":
-        return f"Which is larger, {a} or {b}?", str(max(a, b))
+    if kind == "firsts":
+        return f"Which comes first, {a} or {b}?", str(a)
     letters = _letters(generator)
     return f"Reverse {letters}.", letters[::-1]
 
