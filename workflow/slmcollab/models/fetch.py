@@ -11,6 +11,7 @@ from transformers import AutoConfig
 
 from slmcollab.artifacts import ArtifactError, digest, write_json
 from slmcollab.models import hub
+from slmcollab.models.gated import advice
 
 # One copy of the weights: repositories also hold consolidated, ONNX, Flax, GGUF and "original/" ones.
 _FILES = [
@@ -40,9 +41,7 @@ def download(model_id: str, revision: str, folder: Path, gated: bool = False) ->
     """
     if len(revision) != 40 or set(revision) - set("0123456789abcdef"):
         raise ArtifactError(f"{model_id}: revision {revision!r} is not a commit hash of 40 hex digits")
-    refused = ArtifactError(
-        f"{model_id} is gated: accept its terms on its hub page, then log in with `hf auth login` or set HF_TOKEN"
-    )
+    refused = ArtifactError(advice(model_id))
     if gated and get_token() is None:
         raise refused
     try:

@@ -8,7 +8,8 @@ from transformers import PreTrainedTokenizerFast
 
 ALPHABET = "\n " + string.digits + string.ascii_letters + string.punctuation
 NUMBERS = [str(number) for number in range(10, 100)]
-WORDS = ["What", "Which", "comes", "first", "Reverse", "Answers", "assistants", "Give", "your", "final", "answer", "tags"]
+WORDS = ["What", "Which", "comes", "first", "Reverse", "Answers", "assistants", "Give", "your"]
+WORDS += ["final", "answer", "tags"]
 TAGS = ["<answer>", "</answer>"]
 MARKS = ["<u>", "<a>", "<eos>", "<pad>"]
 
