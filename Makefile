@@ -1,10 +1,12 @@
 # make demo: the tiny grid in runs/tiny, and its table.   make test: the tests; MARKED=1 adds those marked slow and cluster.
+# make bench: speed against peers; CHECK=1 fails on what is too slow.   make small: two small pretrained models in runs/small.
 PYTHON ?= python3.11
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PROFILE := --profile workflow/profiles/tiny
 MARKED ?=
+CHECK ?=
 
-.PHONY: demo test lint clean
+.PHONY: demo test bench small lint clean
 
 demo: .venv/installed
 	snakemake $(PROFILE) all
@@ -12,6 +14,13 @@ demo: .venv/installed
 
 test: lint
 	python -m pytest -ra $(if $(MARKED),--strict-skips,-m "not slow and not cluster")
+
+bench: .venv/installed
+	OMP_NUM_THREADS=1 python tests/bench/run.py $(if $(CHECK),--check)
+
+small: .venv/installed
+	.venv/bin/pip install --quiet --no-deps --requirement requirements-small.txt
+	snakemake --profile workflow/profiles/small all
 
 lint: .venv/installed
 	ruff check .

@@ -19,6 +19,25 @@ include: "workflow/rules/6_figures.smk"
 include: "workflow/rules/7_claims.smk"
 
 
+MADE = "results/musketeers"
+TABLES = [
+    "results/table1.csv",
+    f"{MADE}/table1.tex",
+    f"{MADE}/claims.csv",
+    "results/table_resources.csv",
+    *expand(f"{MADE}/table2.{{suffix}}", suffix=["csv", "tex"] if shown.table2_runs(config) else []),
+    *expand(f"{MADE}/table_{{kind}}.csv", kind=["probe", "experts"] if shown.experts_shown(config) else []),
+]
+FIGURES = expand(
+    f"{MADE}/{{figure}}.{{suffix}}",
+    figure=["figure4", "figure6a"] * bool(shown.attention_runs(config))
+    + ["figure6b"] * bool(shown.figure6b_runs(config)),
+    suffix=["pdf", "png", "csv"],
+)
+# Targets too, so that a run that was lost after it was scored is noticed: Snakemake does not look between targets.
+RECORDS = paths(f"{RUN}/run.json", grid.runs(config))
+
+
 onstart:
     from slmcollab.models import gated
 

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any
 
-from grid import NO_TEAM, Config, listed_methods, reads_experts, runs, teams_of, uses
+from grid import BASE, NO_TEAM, Config, listed_methods, reads_experts, runs, teams_of, uses
 
 KeyPath = tuple[str | int, ...]
 BATCHES = {"prompts_per_step", "group_size", "completions_per_device"}
 HEADS = {"latent_dim", "num_heads"}
-BLOCKS = ("adapter", "features", "text", "router")  # of which a method may override what its operator uses
 
 
 def line(path: KeyPath, given: str, allowed: str) -> str:
@@ -90,6 +89,9 @@ def grid_faults(config: Config) -> Iterator[str]:
     grid = config["grid"]
     if not runs(config):
         yield line(("grid", "fewer_seeds"), got(grid.get("fewer_seeds", [])), "what leaves at least one run")
+    base = config["methods"].get(BASE)
+    if base and (base["operator"] != BASE or base.get("shuffled")):
+        yield line(("methods", BASE), got(base), f"operator {BASE} without shuffled: figures and claims are about it")
     for method in grid.get("ablations", []):
         if method in grid["methods"]:
             yield line(("grid", "ablations"), got(method), "methods that are not in grid.methods")

@@ -13,6 +13,7 @@ from slmcollab import choice
 
 Config = dict[str, Any]
 NO_TEAM = "none"
+BASE = "hidden_state"  # the method that figures and claims are about, and ablations differ from
 
 uses = cache(choice.uses)
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from grid import NO_TEAM, Config, Run, cells, experts_of, listed_methods, runs
+from grid import BASE, NO_TEAM, Config, Run, cells, experts_of, listed_methods, runs
 
-BASE = "hidden_state"
 NARROWING = {"operator", "teams", "benchmarks"}
 
 

@@ -82,7 +82,7 @@ def test_long_prompts_lose_their_start():
     prompts = [[1, 2], [1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4, 5]]
     assert features.fit_prompts(prompts, list("abcd"), limit=3, overflow="truncate") == (
         [[1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 5]],
-        2,
+        [False, False, True, True],
     )
 
 

@@ -197,5 +197,5 @@ def test_gpt2_reads_the_end_of_a_prompt_longer_than_its_positions_and_the_cut_is
     lengths = (1023 - len("Be brief.\n\n"), 2000)
     prompts = [chat.encode(tokenizer, [SYSTEM, {"role": "user", "content": length * "x"}]) for length in lengths]
     fitted, cut = fit_prompts(prompts, ["a/0", "a/1"], limit=1024, overflow="truncate")
-    assert (fitted[0], cut) == (prompts[0], 1)
+    assert (fitted[0], cut) == (prompts[0], [False, True])
     assert tokenizer.decode(fitted[1]) == 1023 * "x" + "\n"

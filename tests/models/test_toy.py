@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from slmcollab.models import toy
-from slmcollab.models.toy_corpora import write_corpus
 from slmcollab.models.toy_tokenizer import build_tokenizer
 
 TOKENIZER = build_tokenizer()
@@ -21,7 +20,7 @@ def training(steps=3, batch_size=4, learning_rate=3e-3, noise_rows=0):
 
 @pytest.mark.parametrize("kind", ["qwen2", "llama", "gpt2"])
 def test_equal_seeds_give_equal_weights_whatever_the_global_state(kind):
-    rows = write_corpus(corpus="reverse", kind="reverse", answers="right", tags=True, num_rows=20, data_seed=0)
+    rows = [row(f"Reverse {i}.", f"<answer>{i}</answer>") for i in range(20)]
     weights = []
     for seed in (0, 0, 1):
         torch.rand(len(weights) + 1)
@@ -40,7 +39,7 @@ def test_building_leaves_the_global_generator_alone():
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_only_the_completion_and_its_end_are_learnt_and_noise_stands_before_the_header():
+def test_only_the_completion_and_its_end_are_learnt_and_noise_stands_where_context_will():
     ids, labels, is_noise = toy._sequence(TOKENIZER, row("2?", "<answer>12</answer>"), noise_rows=3)
     expected = [
         "<u>",
@@ -56,6 +55,8 @@ def test_only_the_completion_and_its_end_are_learnt_and_noise_stands_before_the_
     assert TOKENIZER.convert_ids_to_tokens(ids) == expected
     assert labels == 7 * [-100] + ids[7:]
     assert is_noise == 3 * [False] + 3 * [True] + 5 * [False]
+    behind = toy._sequence(TOKENIZER, row("2?", "<answer>12</answer>"), noise_rows=3, at_end=True)
+    assert behind == (ids[:3] + ids[6:7] + ids[3:6] + ids[7:], labels, 4 * [False] + 3 * [True] + 4 * [False])
 
 
 def test_loss_is_the_mean_over_learnt_tokens_whatever_the_padding():

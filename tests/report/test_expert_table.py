@@ -16,7 +16,7 @@ def scores(benchmark="sums", expert="math", split="test", shares=None, **metrics
         "split": split,
         "num_problems": 8,
         "metrics": values | metrics,
-        "shares": {"cut": 0.125, "unparsed": 1 / 3} | (shares or {}),
+        "shares": {"cut": 0.125, "unparsed": 1 / 3, "prompt_cut": 0.25} | (shares or {}),
         "counts": {"errors": 0, "timed_out": 0, "unseen": 0},
     }
 
@@ -32,6 +32,7 @@ def test_a_row():
             "score_mean": "13.12",  # an exact tie goes to the even one
             "share_cut": "0.1250",
             "share_unparsed": "0.3333",
+            "share_prompt_cut": "0.2500",
             "num_problems": "8",
         }
     ]

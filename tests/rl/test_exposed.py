@@ -1,13 +1,15 @@
 """Features in the order of the problems, and features of other problems."""
 
 import random
+from dataclasses import replace
 
 import pytest
 import torch
 
-from slmcollab.artifacts import ArtifactError, Problem
+from slmcollab.artifacts import ArtifactError, Problem, write_json, write_jsonl
+from slmcollab.experts.answers import make_row
 from slmcollab.experts.features import write_features
-from slmcollab.rl.exposed import load_features, shuffled_rows
+from slmcollab.rl.exposed import best_expert, load_answers, load_embedding, load_features, shuffled_rows
 
 
 def split(*questions):
@@ -60,3 +62,37 @@ def test_files_that_do_not_fit_the_problems_are_refused(tmp_path):
         load_features([write(tmp_path / "short", [[1.0], [2.0]])], "last_token", split("a", "b", "c"), None)
     with pytest.raises(ArtifactError, match="a row is zero"):
         load_features([write(tmp_path / "zero", [[1.0], [0.0]])], "last_token", split("a", "b"), None)
+
+
+def answered(path, *texts):
+    rows = [make_row(f"p/{i}", text, [1, 2], ended=True) for i, text in enumerate(texts)]
+    write_jsonl(path, rows)
+    return path
+
+
+def test_answers_come_expert_by_expert_cut_to_the_policys_tokens_and_cannot_end_the_turn(tmp_path, tokenizer):
+    paths = [answered(tmp_path / "one", "12 and 3", "7"), answered(tmp_path / "two", "a<a>b<eos>c", "")]
+    problems = [replace(problem, id=f"p/{i}") for i, problem in enumerate(split("a", "b"))]
+    assert load_answers(paths, problems, tokenizer, 100) == [["12 and 3", "7"], ["abc", ""]]
+    assert load_answers(paths, problems, tokenizer, 2) == [["12 ", "7"], ["ab", ""]]  # 12 is one token
+    assert load_answers([], problems, tokenizer, 2) == []
+    joined = [answered(tmp_path / "joined", "7<a<eos>>8", "<<<a>a>a>")]
+    assert load_answers(joined, problems, tokenizer, 100) == [["78", ""]]
+
+
+def test_the_best_expert_is_the_first_of_those_most_often_right_on_train(tmp_path):
+    def scores(*accuracies):
+        for i, accuracy in enumerate(accuracies):
+            write_json(tmp_path / f"{i}.json", {"split": "train", "metrics": {"accuracy_bare": accuracy}})
+        return [tmp_path / f"{i}.json" for i in range(len(accuracies))]
+
+    assert best_expert(scores(3.0, 50.0, 50.0)) == 1
+    assert best_expert([]) is None
+
+
+def test_an_embedding_has_a_row_per_problem(tmp_path):
+    write_features(tmp_path / "e", {"embedding": torch.ones(2, 3)}, {}, ["0", "1"])
+    assert load_embedding([tmp_path / "e"], split("a", "b")).shape == (2, 3)
+    assert load_embedding([], split("a")) is None
+    with pytest.raises(ArtifactError, match="2 rows of features for 3 problems"):
+        load_embedding([tmp_path / "e"], split("a", "b", "c"))

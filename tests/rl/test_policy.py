@@ -67,9 +67,9 @@ def test_virtual_ids_start_behind_the_embedding_table_and_are_m_per_problem(load
 def test_context_stands_where_it_is_said_to(load, tokenizer, problems):
     before, end = load(position="before_header"), load(position="end")
     header = tokenizer.convert_tokens_to_ids("<a>")
-    assert before.decided_prompts()[1] == before.plain_prompts[1][:-1] + before.context.ids(1) + [header]
-    assert end.decided_prompts()[1] == end.plain_prompts[1] + end.context.ids(1)
-    assert end.plain_prompts[1][-1] == header
+    assert before.decided_prompts()[1] == before.prompts.plain(1)[:-1] + before.context.ids(1) + [header]
+    assert end.decided_prompts()[1] == end.prompts.plain(1) + end.context.ids(1)
+    assert end.prompts.plain(1)[-1] == header
 
 
 @pytest.mark.parametrize("position", ["before_header", "end"])

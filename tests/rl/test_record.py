@@ -79,11 +79,21 @@ def test_every_part_of_a_run_is_in_its_fingerprint(run, tmp_path):
         {"policy": tmp_path / "other.json"},
         {"files": replace(run["files"], features=[tmp_path / "other.safetensors"])},
         {"files": replace(run["files"], answers=[tmp_path / "other.jsonl"])},
-        {"files": replace(run["files"], embedding=[tmp_path / "other.jsonl"])},
+        {"files": replace(run["files"], embedding=[tmp_path / "other.safetensors"])},
     ]
     names = [fingerprint(describe_run(**(run | change))) for change in [{}, {}, *others]]
     assert names[0] == names[1]
     assert len(set(names)) == 1 + len(others)
+
+
+def test_a_routers_encoder_is_named_too(run, tmp_path):
+    encoder = HEADER | {"expert": "sentences", "id": "lab/sentences", "revision": "a" * 40, "truncated": "3"}
+    write_features(tmp_path / "e.safetensors", {"embedding": torch.ones(1, 2)}, encoder, ["p/0"])
+    files = replace(run["files"], embedding=[tmp_path / "e.safetensors"])
+    record = describe_run(**(run | {"files": files}))
+    assert record["models"]["sentences"] == {"id": "lab/sentences", "revision": "a" * 40}
+    assert record["features"]["embedding"]["prompts_truncated"] == 3
+    assert record["inputs"]["embedding"] == digest(tmp_path / "e.safetensors")
 
 
 @pytest.mark.parametrize("kind", ["manifests", "features", "answers", "expert_scores"])

@@ -61,15 +61,25 @@ def test_the_probe_is_graded_and_logged_not_rewarded(reward):
     assert logged["num_errors"] == 0
 
 
+def test_a_scorer_that_fails_on_a_whole_step_stops_the_run(problems, load):
+    table = {"odd": Score(0.0, False, None, "raised: KeyError"), "mute": Score(0.0, False, None)}
+    reward = Reward(ByText(table), problems, load("none"), None)
+    assert call(reward, ["odd", "mute"])[1]["num_errors"] == 1
+    with pytest.raises(RuntimeError, match="failed on all 2 completions of a step: raised: KeyError"):
+        call(reward, ["odd", "odd"])
+
+
 def test_a_score_with_an_error_earns_nothing_whatever_it_says(problems, load):
-    reward = Reward(ByText({"odd": Score(0.7, False, "7", "raised: ValueError")}), problems, load("none"), None)
-    rewards, logged = call(reward, ["odd"])
-    assert (rewards, logged["num_errors"]) == ([0.0], 1)
+    reward = Reward(ByText(TABLE | {"odd": Score(0.7, False, "7", "raised: ValueError")}), problems, load("none"), None)
+    rewards, logged = call(reward, ["odd", "right"])
+    assert (rewards, logged["num_errors"]) == ([0.0, 1.0], 1)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf])
+@pytest.mark.parametrize("value", [math.nan, math.inf, None])
 def test_a_score_that_is_no_finite_number_is_refused(problems, load, value):
-    reward = Reward(ByText({"odd": Score(value, False, "7")}), problems, load("none"), None)
+    odd = Score(0.0, False, "7")
+    object.__setattr__(odd, "score", value)  # what a scorer of somebody else may return
+    reward = Reward(ByText({"odd": odd}), problems, load("none"), None)
     with pytest.raises(ValueError, match="rewards have to be finite"):
         call(reward, ["odd"])
 

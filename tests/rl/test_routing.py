@@ -34,18 +34,19 @@ def test_routing_metrics_by_hand():
 
 def test_each_choice_is_the_prompt_with_that_experts_answer_alone(load, tokenizer):
     loaded = load("routing")
-    for row, choices in enumerate(loaded.prompts):
-        texts = [tokenizer.decode(ids) for ids in choices]
+    for row in range(6):
+        texts = [tokenizer.decode(loaded.prompts.conditioned(row, choice)) for choice in range(3)]
         assert [[f"[1] {name} {row}\n" in text for name in loaded.experts] for text in texts] == torch.eye(
             3
         ).bool().tolist()
-    assert load("text").prompts[0][0] != load("routing").prompts[0][0]
-    assert len(load("text").prompts[0]) == 1
+    together = tokenizer.decode(load("text").prompts.conditioned(0))
+    assert "[1] math 0\n[2] string 0\n[3] naive 0\n" in together
 
 
 def test_each_choice_of_hidden_states_has_slots_of_its_own(load):
     loaded = load("routing_hidden")
-    slots = [[i for i in ids if i >= loaded.context.first_id] for choices in loaded.prompts for ids in choices]
+    prompts = [loaded.prompts.conditioned(row, choice) for row in range(6) for choice in range(3)]
+    slots = [[i for i in ids if i >= loaded.context.first_id] for ids in prompts]
     first, m = loaded.context.first_id, loaded.context.m
     assert slots == [list(range(first + m * k, first + m * (k + 1))) for k in range(6 * 3)]
 
@@ -68,7 +69,7 @@ def test_in_evaluation_the_likeliest_expert_is_taken(load):
     decided = loaded.routing.decide(6)
     with torch.no_grad():
         assert decided == loaded.routing.log_probabilities(range(6)).argmax(1).tolist()
-    assert loaded.decided_prompts() == [c[e] for c, e in zip(loaded.prompts, decided, strict=True)]
+    assert loaded.decided_prompts() == [loaded.prompts.conditioned(row, e) for row, e in enumerate(decided)]
 
 
 def test_the_controls_draw_uniformly_and_take_the_best_alone(load):

@@ -307,3 +307,23 @@ def test_shuffled_features_are_the_other_problems(world, problems, tmp_path):
     finish(start("train_grpo", train_command(reordered, tmp_path / "by_hand", short, seed=3)))
     for name in ("adapter/adapter_model.safetensors", "history.csv"):
         assert (tmp_path / "shuffled" / name).read_bytes() == (tmp_path / "by_hand" / name).read_bytes()
+
+
+@pytest.mark.slow
+def test_answers_in_a_drawn_order_are_a_switch_of_training(world, tmp_path):
+    """Of two experts, about half of the problems hear the second one first, in training and not in evaluation."""
+    from slmcollab.rl.conditioned import load_policy
+    from slmcollab.rl.exposed import ExpertFiles
+
+    cell = {name: value for name, value in CELL.items() if name not in ("adapter", "features")}
+    cell |= {"operator": "text", "text": {**TEXT, "shuffled_order": True}}
+    manifests, answers = ([world / f"{e}.{suffix}" for e in cell["experts"]] for suffix in ("json", "jsonl"))
+    files, problems = ExpertFiles(manifests, [], answers, [], []), artifacts.read_problems(world / "problems.jsonl")
+    first = {}
+    for split in ("train", "test"):
+        loaded = load_policy(world / "policy/manifest.json", problems, files, cell, seed=0, split=split)
+        texts = [loaded.tokenizer.decode(loaded.prompts.conditioned(row)) for row in range(6)]
+        assert all("math says 7" in text and "naive says 7" in text for text in texts)
+        first[split] = ["[1] math" in text for text in texts]
+    assert first["test"] == 6 * [True]
+    assert 0 < sum(first["train"]) < 6

@@ -59,7 +59,7 @@ def test_the_table_has_every_claim_and_says_what_is_missing(options, tmp_path):
     ]
     assert {row["verdict"] for name, row in verdicts.items() if name != "A1"} == {"not run"}
     assert "no attention.json of sums/hidden_state/toy/0" in verdicts["A17"]["reason"]
-    assert [row["published"] for row in rows if row["claim"] == "A1"] == ["", "22.90"]
+    assert {row["published"] for row in rows} == {""}  # sums is no benchmark of the paper
 
 
 def test_the_same_files_give_the_same_bytes(options, tmp_path):

@@ -33,6 +33,7 @@ def read(*names: str) -> dict[str, Any]:
 
 PAPER = read("config.yaml")
 TINY = read("config.yaml", "workflow/config/tiny.yaml")
+SMALL = read("config.yaml", "workflow/config/small.yaml")
 MICRO = read("config.yaml", "workflow/config/tiny.yaml", "tests/workflow/micro.yaml")
 DELETED = object()
 
@@ -55,7 +56,7 @@ def edited(config, path, value):
     return config
 
 
-@pytest.mark.parametrize("config", [PAPER, TINY, MICRO])
+@pytest.mark.parametrize("config", [PAPER, TINY, SMALL, MICRO])
 def test_the_shipped_configs_pass_and_keep_their_meaning(config):
     before = copy.deepcopy(config)
     normal, faults = checked(config)
@@ -119,7 +120,7 @@ CASES = [
     ("grpo/beta", DELETED, "grpo.beta: missing; allowed: a number, at least 0, at most 10"),
     ("data_seed", DELETED, "data_seed: missing; allowed: a whole number, at least 0, at most 4294967295"),
     ("models/gpt2/revision", DELETED, "models.gpt2.revision: missing; allowed: a commit of the hub repository"),
-    ("models/gpt2/source", DELETED, "models.gpt2.source: missing; allowed: hub, path, toy"),
+    ("models/gpt2/source", DELETED, "models.gpt2.source: missing; allowed: hub, path, package, toy"),
     ("benchmarks/logic/tasks", DELETED, "benchmarks.logic.tasks: missing; allowed: a block: task of the loader"),
     ("benchmarks/gsm8k/source", DELETED, "benchmarks.gsm8k.source: missing; allowed: a block"),
     ("benchmarks/toy_sums/num_test", DELETED, "benchmarks.toy_sums.num_test: missing; allowed: a whole number"),
@@ -159,8 +160,10 @@ CASES = [
     ("papers", ["slices"], 'papers[0]: got "slices"; allowed: musketeers'),
     ("models/gpt2/revision", "main", 'models.gpt2.revision: got "main"; allowed: a commit of the hub repository, 40 h'),
     ("models/gpt2/revision", "a" * 40 + "\n", "models.gpt2.revision: got"),
+    ("models/gpt2", {"source": "package", "package": "x", "version": "1", "sha256": "ab"}, "models.gpt2.sha256: got"),
+    ("models/gpt2", {"source": "package", "package": "x y", "version": "1"}, "models.gpt2.package: got"),
     ("models/gpt2/id", "gpt2", 'models.gpt2.id: got "gpt2"; allowed: a hub repository, owner/name'),
-    ("models/gpt2/source", "hug", 'models.gpt2.source: got "hug" (did you mean hub?); allowed: hub, path, toy'),
+    ("models/gpt2/source", "hug", 'models.gpt2.source: got "hug" (did you mean hub?); allowed: hub, path, p'),
     ("models/toy_math/architecture/type", "qwen3", "(did you mean qwen2?); allowed: qwen2, llama, gpt2"),
     ("benchmarks/logic/tasks/aiw/weight", 0, "benchmarks.logic.tasks.aiw.weight: got 0.0; allowed: a number, above 0"),
     ("benchmarks/logic/tasks", {}, "benchmarks.logic.tasks: got {}; allowed: a block"),
@@ -180,7 +183,7 @@ CASES = [
     ("grid/teams", ["toy", "defualt"], 'grid.teams: got "defualt" (did you mean default?); allowed: default, generali'),
     ("grid/methods", ["singel"], 'grid.methods: got "singel" (did you mean single?)'),
     ("grid/benchmarks", ["toy_sum"], 'grid.benchmarks: got "toy_sum" (did you mean toy_sums?)'),
-    ("grid/benchmarks", ["zzz"], 'grid.benchmarks: got "zzz"; allowed: algorithmic, arithmetic, gsm8k'),
+    ("grid/benchmarks", ["zzz"], 'grid.benchmarks: got "zzz"; allowed: algorithmic, algorithmic_inter, a'),
     ("grid/benchmarks", [], "grid.benchmarks: got []; allowed: a list"),
     ("grid/methods", [], "grid.methods: got []; allowed: a list"),
     ("grid/methods", ["single", "single"], 'grid.methods: got "single" twice'),
@@ -228,6 +231,8 @@ CASES = [
     ("methods/text/benchmarks", ["toy_sum"], 'methods.text.benchmarks: got "toy_sum" (did you mean toy_sums?)'),
     ("router/encoder", "minilm", 'router.encoder: got "minilm"; allowed: '),
     ("grid/ablations", ["hidden_state_m3"], 'grid.ablations: got "hidden_state_m3" (did you mean hidden_state_m32?)'),
+    ("methods/hidden_state/operator", "text", "methods.hidden_state: got {"),
+    ("methods/hidden_state/shuffled", True, "allowed: operator hidden_state without shuffled"),
     ("grid/ablations", ["text"], 'grid.ablations: got "text"; allowed: methods that are not in grid.methods'),
     ("grid/fewer_seeds", [{"seeds": []}], 'grid.fewer_seeds: got [{"seeds": []}]; allowed: what leaves at least one'),
     ("grid/fewer_seeds", [{"teams": ["toys"], "seeds": []}], 'grid.fewer_seeds[0].teams: got "toys" (did you mean toy'),
@@ -272,6 +277,7 @@ def test_a_bad_edit_is_refused_in_one_line_that_names_key_value_and_choice(path,
         ("benchmarks/gsm8k/source", {"path": "my data/gsm8k"}),
         ("models/gpt2", {"source": "path", "path": "/models/gpt2"}),
         ("models/gpt2/gated", False),
+        ("models/gpt2", {"source": "package", "package": "gpt2-gguf", "version": "1.0.0", "sha256": "0" * 64}),
         ("extraction/overflow", "truncate"),
         ("corpora", TINY["corpora"] | {"more": {"kind": "sums", "answers": "right", "tags": True, "num_rows": 1}}),
         ("models/toy_naive/architecture/hidden_size", 4),
@@ -486,6 +492,8 @@ def assert_loadable(cell, config):
     elif cell["source"] == "hub":
         assert re.fullmatch(r"[0-9a-f]{40}", cell["revision"])
         assert re.fullmatch(r"[^/\s]+/[^/\s]+", cell["id"])
+    elif cell["source"] == "package":
+        assert all(cell[key] for key in ("package", "version", "sha256"))
     else:
         assert cell["path"]
 

@@ -61,6 +61,18 @@ def test_the_paper_grid_is_planned_in_a_clean_clone_without_slurm_and_conda(clon
         assert re.search(r"mem_mb=\d{5}.*runtime=\d+", asked), asked
 
 
+def test_the_gpu_model_of_a_site_reaches_every_rule_that_asks_for_a_gpu():
+    rules = "".join(file.read_text() for file in sorted((REPOSITORY / "workflow/rules").glob("*.smk")))
+    asking = [
+        name
+        for name, body in re.findall(r"^rule (\w+):\n((?:    .*\n|\n)+)", rules, re.MULTILINE)
+        if "        gpu=1,\n" in body
+    ]
+    profile = (REPOSITORY / "workflow/profiles/slurm/profile.yaml").read_text()
+    named = re.search(r"\?for rule in \((.*)\):", profile)[1]
+    assert sorted(re.findall(r'"(\w+)"', named)) == sorted(asking)
+
+
 def test_downloads_run_where_the_network_is():
     rules = "".join(file.read_text() for file in sorted((REPOSITORY / "workflow/rules").glob("*.smk")))
     online = {

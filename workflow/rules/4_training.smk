@@ -36,8 +36,9 @@ rule train_grpo:
         checkpoints="checkpoints/musketeers/{benchmark}/{method}/{team}/seed{seed}",
     shell:
         "python -m slmcollab.steps.train_grpo --cell {params.cell:q} --code {params.code} --seed {wildcards.seed}"
-        " --policy {input.policy} --problems {input.problems} " + EXPOSED +
-        " --checkpoints {params.checkpoints} --save-every {params.save_every} --job ${{SLURM_JOB_ID:-local}}"
+        " --policy {input.policy} --problems {input.problems} "
+        + EXPOSED
+        + " --checkpoints {params.checkpoints} --save-every {params.save_every} --job ${{SLURM_JOB_ID:-local}}"
         " --adapter {output.adapter} --run {output.run} --history {output.history} > {log} 2>&1"
 
 
@@ -76,8 +77,9 @@ rule answer_problems:
     shell:
         "python -m slmcollab.steps.answer_problems --cell {params.cell:q} --seed {wildcards.seed}"
         " --run {input.run} --train-cell {params.train_cell:q} --train-code {params.train_code}"
-        " --policy {input.policy} --adapter {input.adapter} --problems {input.problems} " + EXPOSED +
-        " --output {output} > {log} 2>&1"
+        " --policy {input.policy} --adapter {input.adapter} --problems {input.problems} "
+        + EXPOSED
+        + " --output {output} > {log} 2>&1"
 
 
 rule score_answers:

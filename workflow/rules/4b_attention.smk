@@ -10,7 +10,6 @@ rule analyse_attention:
         adapter=ancient("results/musketeers/{benchmark}/{method}/{team}/seed{seed}/adapter"),
         run="results/musketeers/{benchmark}/{method}/{team}/seed{seed}/run.json",
         scores="results/musketeers/{benchmark}/{method}/{team}/seed{seed}/scores.json",
-        train_problems="results/data/{benchmark}/train.jsonl",
         train_features=exposed("features", "train"),
         problems="results/data/{benchmark}/test.jsonl",
         manifests=exposed("manifests", "test"),
@@ -25,7 +24,7 @@ rule analyse_attention:
     benchmark:
         "results/resources/analyse_attention/{benchmark}/{method}/{team}/seed{seed}.resources.tsv"
     wildcard_constraints:
-        method=shown.BASE,
+        method=grid.BASE,
     conda:
         "../../envs/gpu.yaml"
     threads: config["numeric_threads"]
@@ -36,9 +35,11 @@ rule analyse_attention:
     params:
         cell=cell(grid.attention_cell),
         code=code("slmcollab.steps.analyse_attention", "slmcollab.context.{operator}", "slmcollab.scoring.{scorer}"),
+        train_cell=cell(grid.train_cell),
+        train_code=code("slmcollab.steps.train_grpo", "slmcollab.context.{operator}", "slmcollab.scoring.{scorer}"),
     shell:
         "python -m slmcollab.steps.analyse_attention --cell {params.cell:q} --seed {wildcards.seed}"
+        " --run {input.run} --train-cell {params.train_cell:q} --train-code {params.train_code}"
         " --policy {input.policy} --adapter {input.adapter} --scores {input.scores}"
-        " --train-problems {input.train_problems} --train-features {input.train_features}"
-        " --problems {input.problems} " + EXPOSED +
-        " --attention {output} > {log} 2>&1"
+        " --train-features {input.train_features}"
+        " --problems {input.problems} " + EXPOSED + " --attention {output} > {log} 2>&1"

@@ -130,19 +130,3 @@ EXPOSED = (
     "--manifests {input.manifests} --features {input.features} --answers {input.answers}"
     " --embedding {input.embedding} --expert-scores {input.expert_scores}"
 )
-MADE = "results/musketeers"
-TABLES = [
-    "results/table1.csv",
-    f"{MADE}/table1.tex",
-    f"{MADE}/claims.csv",
-    "results/table_resources.csv",
-    *expand(f"{MADE}/table2.{{suffix}}", suffix=["csv", "tex"] if shown.table2_runs(config) else []),
-    *expand(f"{MADE}/table_{{kind}}.csv", kind=["probe", "experts"] if shown.experts_shown(config) else []),
-]
-FIGURES = expand(
-    f"{MADE}/{{figure}}.{{suffix}}",
-    figure=["figure4", "figure6a"] * bool(shown.attention_runs(config)) + ["figure6b"] * bool(shown.figure6b_runs(config)),
-    suffix=["pdf", "png", "csv"],
-)
-# Targets too, so that a run that was lost after it was scored is noticed: Snakemake does not look between targets.
-RECORDS = paths(f"{RUN}/run.json", grid.runs(config))

@@ -9,14 +9,18 @@ from slmcollab.scoring.answers import TAG
 from slmcollab.scoring.grader import Grader
 from slmcollab.scoring.score import Score
 
-KINDS = {"id": str, "completion": str, "token_ids": list, "num_tokens": int, "cut": bool}  # of a row
+# Of a row.
+KINDS = {"id": str, "completion": str, "token_ids": list, "num_tokens": int, "cut": bool, "prompt_cut": bool}
 
 
-def make_row(problem_id: str, completion: str, token_ids: Sequence[int], *, ended: bool) -> dict[str, Any]:
+def make_row(
+    problem_id: str, completion: str, token_ids: Sequence[int], *, ended: bool, prompt_cut: bool = False
+) -> dict[str, Any]:
     """Return a row of the file.
 
     completion: the answer as text. token_ids: its tokens without the one that ended it. num_tokens: how many were
-    generated, that one included. cut: the budget was full before one came.
+    generated, that one included. cut: the budget was full before one came. prompt_cut: the prompt
+    had lost its start, so the question may not have been read whole.
     """
     return {
         "id": problem_id,
@@ -24,6 +28,7 @@ def make_row(problem_id: str, completion: str, token_ids: Sequence[int], *, ende
         "token_ids": list(token_ids),
         "num_tokens": len(token_ids) + ended,
         "cut": not ended,
+        "prompt_cut": prompt_cut,
     }
 
 

@@ -22,8 +22,8 @@ OVERFLOWS = ("refuse", "truncate")
 
 def fit_prompts(
     prompts: Sequence[list[int]], problem_ids: Sequence[str], *, limit: int, overflow: str
-) -> tuple[list[list[int]], int]:
-    """Return prompts of at most `limit` tokens and how many were cut: at the start, since the end is what is read.
+) -> tuple[list[list[int]], list[bool]]:
+    """Return prompts of at most `limit` tokens and which were cut: at the start, since the end is what is read.
 
     Raises ValueError, naming the first problem whose prompt is longer, where `overflow` is refuse.
     """
@@ -35,7 +35,7 @@ def fit_prompts(
             f"problem {long[0][0]}: a prompt of {long[0][1]} tokens, where extraction.max_tokens and the expert's "
             f"positions allow {limit} ({len(long)} such prompts); extraction.overflow: truncate would cut their starts"
         )
-    return [prompt[-limit:] for prompt in prompts], len(long)
+    return [prompt[-limit:] for prompt in prompts], [len(prompt) > limit for prompt in prompts]
 
 
 def make_header(

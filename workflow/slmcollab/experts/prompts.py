@@ -17,8 +17,8 @@ def read_prompts(
     *,
     max_positions: int,
     room: int = 0,
-) -> tuple[list[list[int]], int]:
-    """Return the ids of each problem's prompt and how many prompts were cut, `room` positions left for an answer.
+) -> tuple[list[list[int]], list[bool]]:
+    """Return the ids of each problem's prompt and whether it was cut, `room` positions left for an answer.
 
     extraction: max_tokens and overflow. Raises what `fit_prompts` raises, and ValueError where no position is left.
     """

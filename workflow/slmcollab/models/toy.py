@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -32,7 +33,7 @@ class Architecture:
 
 @dataclass(frozen=True)
 class Training:
-    """noise_rows: rows of noise between user turn and assistant header, in every second batch; 0 for none."""
+    """noise_rows: rows of noise where context tokens will stand, in every second batch; 0 for none."""
 
     steps: int
     batch_size: int
@@ -85,18 +86,20 @@ def train(
     """Teach `model` the completions and their ends, each row from a corpus drawn evenly; return the last step's loss.
 
     In every second batch `noise_rows` rows of noise, from 0 to 1.5 times the RMS of the embeddings, stand where context
-    tokens will: a model that never saw soft rows there answers rubbish once they appear, and no reward ever comes.
+    tokens will, before the assistant header and behind it in turn: a model that never saw soft rows there answers
+    rubbish once they appear, and no reward ever comes.
     """
     generator = torch_generator(seed, "batches")
-    plain = [[_sequence(tokenizer, row, 0) for row in corpus] for corpus in corpora]
-    noisy = [[_sequence(tokenizer, row, training.noise_rows) for row in corpus] for corpus in corpora]
+    kinds = [(0, False), (training.noise_rows, False), (0, False), (training.noise_rows, True)]  # by step
+    made = {kind: partial(_sequence, tokenizer, noise_rows=kind[0], at_end=kind[1]) for kind in kinds}
+    sequences = {kind: [[make(row) for row in corpus] for corpus in corpora] for kind, make in made.items()}
     optimizer = torch.optim.AdamW(model.parameters(), lr=training.learning_rate, weight_decay=0.0)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / training.steps)
     for step in range(training.steps):
-        sequences = noisy if training.noise_rows and step % 2 else plain
+        rows = sequences[kinds[step % 4]]
         which = torch.randint(len(corpora), (training.batch_size,), generator=generator).tolist()
         draws = torch.rand(training.batch_size, generator=generator).tolist()
-        batch = _pad([sequences[i][int(u * len(sequences[i]))] for i, u in zip(which, draws, strict=True)])
+        batch = _pad([rows[i][int(u * len(rows[i]))] for i, u in zip(which, draws, strict=True)])
         loss = _loss(model, batch, generator)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -106,9 +109,12 @@ def train(
     return loss.item()
 
 
-def _sequence(tokenizer: PreTrainedTokenizerBase, row: Row, noise_rows: int) -> tuple[list[int], list[int], list[bool]]:
-    """Return ids, labels and where noise goes, for one row."""
+def _sequence(
+    tokenizer: PreTrainedTokenizerBase, row: Row, noise_rows: int, at_end: bool = False
+) -> tuple[list[int], list[int], list[bool]]:
+    """Return ids, labels and where noise goes, for one row; at_end: behind the assistant header."""
     turn, header = encode_parts(tokenizer, row["messages"])
+    turn, header = (turn + header, []) if at_end else (turn, header)
     completion = [*tokenizer(row["completion"], add_special_tokens=False).input_ids, tokenizer.eos_token_id]
     ids = turn + noise_rows * [0] + header + completion
     labels = (len(ids) - len(completion)) * [_IGNORED] + completion

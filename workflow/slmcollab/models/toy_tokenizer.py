@@ -8,8 +8,7 @@ from transformers import PreTrainedTokenizerFast
 
 ALPHABET = "\n " + string.digits + string.ascii_letters + string.punctuation
 NUMBERS = [str(number) for number in range(10, 100)]
-WORDS = ["What", "Which", "comes", "first", "Reverse", "Answers", "assistants", "Give", "your"]
-WORDS += ["final", "answer", "tags"]
+WORDS = "What|Which|comes|first|Reverse|Answers|assistants|Give|your|final|answer|tags"  # of prompts
 TAGS = ["<answer>", "</answer>"]
 MARKS = ["<u>", "<a>", "<eos>", "<pad>"]
 
@@ -31,9 +30,9 @@ def build_tokenizer() -> PreTrainedTokenizerFast:
     Numbers are single tokens, as in real tokenizers, so that a short answer is one token: the last hidden state of a
     prompt holds what the model is about to say and no more. Tags stay in text decoded without special tokens.
     """
-    vocab = {token: index for index, token in enumerate([*ALPHABET, *NUMBERS, *WORDS, *TAGS, *MARKS])}
+    vocab = {token: index for index, token in enumerate([*ALPHABET, *NUMBERS, *WORDS.split("|"), *TAGS, *MARKS])}
     backend = Tokenizer(models.WordLevel(vocab))
-    backend.pre_tokenizer = pre_tokenizers.Split(Regex(rf"\b(?:{'|'.join(WORDS)})\b|[1-9][0-9]|[\s\S]"), "isolated")
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex(rf"\b(?:{WORDS})\b|[1-9][0-9]|[\s\S]"), "isolated")
     backend.decoder = decoders.Fuse()
     backend.add_tokens([AddedToken(tag, special=False, normalized=False) for tag in TAGS])
     return PreTrainedTokenizerFast(

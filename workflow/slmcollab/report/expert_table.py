@@ -7,7 +7,7 @@ from slmcollab.artifacts import ArtifactError
 from slmcollab.report.tables import format_number
 
 METRICS = ("accuracy", "accuracy_bare", "accuracy_unseen", "score_mean")
-SHARES = ("cut", "unparsed")
+SHARES = ("cut", "unparsed", "prompt_cut")
 COLUMNS = ("benchmark", "expert", *METRICS, *(f"share_{share}" for share in SHARES), "num_problems")
 
 

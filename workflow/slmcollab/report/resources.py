@@ -1,75 +1,95 @@
-"""What the jobs of each rule cost, from the files of Snakemake's `benchmark:` directive."""
+"""What the jobs of each rule cost: wall time from Snakemake's `benchmark:` files, all else from the jobs' own logs."""
 
 import csv
 import io
+import json
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from slmcollab.artifacts import ArtifactError
 from slmcollab.report.tables import format_number
+from slmcollab.usage import MARK
 
-NUMBERS = ("wall_s_median", "wall_s_max", "cpu_s_median", "cpu_s_max", "max_rss_mb")
-COLUMNS = ("rule", "jobs", "without_file", "too_short", *NUMBERS)
-MEASURED = ("s", "cpu_time", "max_rss")
-Job = dict[str, float | None]  # MEASURED of one job, None where Snakemake did not measure it
-NOT_MEASURED = ("NA", "-", "")  # of a job that ended before Snakemake's first look at it
-FOLDER = "resources"
-
-
-def rule_of(path: Path) -> str:
-    """Return the rule that a file belongs to: the segment after the last folder `resources`, without the ending."""
-    parts = Path(path).parts
-    if FOLDER not in parts[:-1]:
-        raise ArtifactError(f"{path}: not below a folder {FOLDER!r}, so its rule is not known")
-    return parts[len(parts) - parts[::-1].index(FOLDER)].removesuffix(".resources.tsv")
+USED = ("cpu_s", "max_rss_mb", "gpu_mb")
+NUMBERS = ("wall_s_median", "wall_s_max", "cpu_s_median", "cpu_s_max", "max_rss_mb", "max_gpu_mb")
+COLUMNS = ("rule", "jobs", "without_file", "without_usage", *NUMBERS)
+# Anywhere in a line: a progress bar may have left the line before it open.
+LINE = re.compile(rf"{re.escape(MARK)}(\{{.*)$", re.MULTILINE)
 
 
-def read_resources(path: Path) -> list[Job]:
-    """Return wall seconds `s`, CPU seconds `cpu_time` and peak memory `max_rss` (MB) of every job in a file.
+class Job(NamedTuple):
+    """What is known of a job: wall_s and usage (USED) are None where the file or the line that said it is gone."""
 
-    Raises ArtifactError for a file that is missing, without rows, cut, or of another form.
+    rule: str
+    wall_s: float | None
+    usage: dict[str, float | None] | None
+
+
+def read_wall(path: Path) -> float | None:
+    """Return the wall seconds of the one job in a file of `benchmark:`, None where there is no such file.
+
+    The file's CPU time and memory are not read: Snakemake takes them every half minute only, and never at the end.
+    Raises ArtifactError for a file that is cut or of another form.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise ArtifactError(f"{path}: no such file") from error
+    if not Path(path).exists():
+        return None
+    text = Path(path).read_text(encoding="utf-8")
     rows = list(csv.DictReader(io.StringIO(text), delimiter="\t"))
-    if not rows or not text.endswith("\n"):
-        raise ArtifactError(f"{path}: empty, or cut in its last line")
-    return [{name: _number(path, row, name) for name in MEASURED} for row in rows]
+    if len(rows) != 1 or not text.endswith("\n"):
+        raise ArtifactError(f"{path}: {len(rows)} jobs, or cut in its last line; expected one whole row")
+    try:
+        seconds = float(rows[0]["s"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArtifactError(f"{path}: its wall time `s` is missing or no number") from error
+    return _checked(path, "s", seconds)
 
 
-def resource_rows(files: Mapping[str, list[Job] | None]) -> list[dict[str, str]]:
+def read_usage(path: Path) -> dict[str, float | None] | None:
+    """Return what the last line of `report_usage` in a log says; None where the log or such a line is missing.
+
+    Raises ArtifactError for a line that is cut or of another form.
+    """
+    found = LINE.findall(Path(path).read_text("utf-8", errors="replace")) if Path(path).exists() else []
+    if not found:
+        return None
+    try:
+        usage = json.loads(found[-1])
+    except ValueError as error:
+        raise ArtifactError(f"{path}: {MARK}{found[-1]} is no JSON") from error
+    if usage.keys() != set(USED):
+        raise ArtifactError(f"{path}: its usage has {sorted(usage)}, not {sorted(USED)}")
+    return {name: _checked(path, name, usage[name]) for name in USED}
+
+
+def resource_rows(jobs: Iterable[Job]) -> list[dict[str, str]]:
     """Return one printed row a rule, in the order in which the rules first occur.
 
-    files: name of a file -> `read_resources` of it, None where it is gone. jobs counts those that are left, too_short
-    those of them without CPU time or memory: they count in wall seconds only. Memory is the highest of all jobs, MB.
+    jobs: all of them; without_file: those without a wall time; without_usage: those without CPU time and memory. The
+    numbers are of what is left, empty where nothing is. Memory (MiB) is the highest of all jobs.
     """
-    rules: dict[str, list[list[Job] | None]] = {}
-    for name, jobs in files.items():
-        rules.setdefault(rule_of(Path(name)), []).append(jobs)
+    rules: dict[str, list[Job]] = {}
+    for job in jobs:
+        rules.setdefault(job.rule, []).append(job)
     rows = []
     for rule, found in rules.items():
-        jobs = [job for file in found if file is not None for job in file]
-        wall, cpu, memory = ([job[name] for job in jobs if job[name] is not None] for name in MEASURED)
-        short = sum(job["cpu_time"] is None or job["max_rss"] is None for job in jobs)
+        wall = [job.wall_s for job in found if job.wall_s is not None]
+        usages = [job.usage for job in found if job.usage is not None]
+        cpu, memory, gpu = ([usage[name] for usage in usages if usage[name] is not None] for name in USED)
         numbers = [fold(values) if values else None for values in (wall, cpu) for fold in (median, max)]
-        texts = (rule, str(len(jobs)), str(found.count(None)), str(short))
-        texts += tuple(map(format_number, [*numbers, max(memory, default=None)]))
+        numbers += [max(values, default=None) for values in (memory, gpu)]
+        counts = (len(found), len(found) - len(wall), len(found) - len(usages))
+        texts = (rule, *map(str, counts), *map(format_number, numbers))
         rows.append(dict(zip(COLUMNS, texts, strict=True)))
     return rows
 
 
-def _number(path: Path, row: Mapping[str, str | None], name: str) -> float | None:
-    text = row.get(name)
-    if text in NOT_MEASURED and name != "s":
+def _checked(path: Path, name: str, value: float | None) -> float | None:
+    if value is None and name == "gpu_mb":
         return None
-    try:
-        value = float(text)
-    except (TypeError, ValueError) as error:
-        raise ArtifactError(f"{path}: {name} is {text!r}, not a number") from error
-    if not 0 <= value < math.inf:
-        raise ArtifactError(f"{path}: {name} is {text}, not a number of seconds or MB")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ArtifactError(f"{path}: {name} is {value!r}, not a number of seconds or MiB")
     return value

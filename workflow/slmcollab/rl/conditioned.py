@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxtyping import Float
+from peft import PeftModel
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -13,6 +14,7 @@ from slmcollab import choice, seeding
 from slmcollab.artifacts import Problem
 from slmcollab.context.operator import Operator, Shapes
 from slmcollab.context.router import Router
+from slmcollab.generation.greedy import generate_greedy
 from slmcollab.models import chat, hub
 from slmcollab.rl import exposed
 from slmcollab.rl.policy import Context, PolicySettings, attach_context, check_rotary, embedding_rms
@@ -20,17 +22,52 @@ from slmcollab.rl.routing import Routing
 
 
 @dataclass(frozen=True)
+class Prompts:
+    """The prompts of a split, each encoded when it is asked for: a job reads few of them more than once.
+
+    answers: per problem, those of the experts in the order they are shown; position: where C stands, None without C.
+    """
+
+    tokenizer: PreTrainedTokenizerBase
+    problems: Sequence[Problem]
+    operator: Operator
+    answers: Sequence[Sequence[str]]
+    context: Context | None
+    position: str | None
+
+    @property
+    def are_plain(self) -> bool:
+        """Whether the operator adds nothing to the problems."""
+        return self.context is None and self.operator.write is None
+
+    def plain(self, row: int) -> list[int]:
+        """Return the ids of the problem alone."""
+        return chat.encode(self.tokenizer, self.problems[row].messages)
+
+    def conditioned(self, row: int, choice: int = 0) -> list[int]:
+        """Return the ids of [x ‖ C] (Eq. 3), with the answers in x; choice: the one expert heard, if one is routed."""
+        messages, shown = self.problems[row].messages, self.answers[row]
+        if self.operator.write:
+            messages = self.operator.write(messages, [shown[choice]] if self.operator.routes else shown)
+        if self.context is None:
+            return chat.encode(self.tokenizer, messages)
+        slots = self.context.ids(row, choice)
+        if self.position == "end":
+            return chat.encode(self.tokenizer, messages) + slots
+        turn, header = chat.encode_parts(self.tokenizer, messages)
+        return turn + slots + header
+
+
+@dataclass(frozen=True)
 class ConditionedPolicy:
-    """prompts: per problem the ids of each choice, one unless a router picks among several; plain_prompts: per problem
-    the ids of the problem alone, None where the experts add nothing; context, routing: None where there is none."""
+    """A policy and how the experts reach it; context, routing: None where there is none."""
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     experts: list[str]
     context: Context | None
     routing: Routing | None
-    prompts: list[list[list[int]]]
-    plain_prompts: list[list[int]] | None
+    prompts: Prompts
 
     @property
     def learned_router(self) -> Router | None:
@@ -39,8 +76,14 @@ class ConditionedPolicy:
 
     def decided_prompts(self) -> list[list[int]]:
         """Return one prompt per problem: in evaluation the router takes its likeliest expert."""
-        chosen = self.routing.decide(len(self.prompts)) if self.routing else [0] * len(self.prompts)
-        return [choices[which] for choices, which in zip(self.prompts, chosen, strict=True)]
+        num_problems = len(self.prompts.problems)
+        chosen = self.routing.decide(num_problems) if self.routing else [0] * num_problems
+        return [self.prompts.conditioned(row, choice) for row, choice in enumerate(chosen)]
+
+    def answer(self, model: PreTrainedModel | PeftModel, settings: dict[str, Any]) -> list[list[int]]:
+        """Return the ids of `model`'s greedy answer to each problem; settings: max_new_tokens and batch_size."""
+        how = {key: settings[key] for key in ("max_new_tokens", "batch_size")}
+        return generate_greedy(model, self.tokenizer, self.decided_prompts(), **how)
 
 
 def load_policy(
@@ -60,7 +103,7 @@ def load_policy(
     features = exposed.load_features(files.features, settings.pooling, problems, shuffle)
     answers = exposed.load_answers(files.answers, problems, tokenizer, settings.answer_tokens or 0)
     answers_by_problem = [list(row) for row in zip(*answers, strict=True)] or [[] for _ in problems]
-    if settings.shuffled_order and split == "train":
+    if settings.shuffled_order and settings.router is None and split == "train":
         for problem, row in zip(problems, answers_by_problem, strict=True):
             seeding.python_generator(seed, "order", problem.id).shuffle(row)
     return condition(
@@ -95,40 +138,10 @@ def condition(
     operator = choice.get(choice.OPERATOR, settings.operator).build(settings.adapter, shapes, seed)
     num_choices = len(settings.experts) if operator.routes else 1
     context = attach_context(model, operator.adapter, features, num_choices) if operator.adapter else None
-    adds = context is not None or operator.write is not None
-    plain = [chat.encode(tokenizer, problem.messages) for problem in problems] if adds else None
-    position = settings.adapter.context_position if settings.adapter else None
-    prompts = [
-        [
-            encode_prompt(tokenizer, problem, operator, given, context, (row, which), position)
-            for which in range(num_choices)
-        ]
-        for row, (problem, given) in enumerate(zip(problems, answers, strict=True))
-    ]
     routing = None
     if operator.routes:
         router = Router(embeddings.shape[1], settings.router.router_width, num_choices, seed)
         routing = Routing(settings.router, router, embeddings, num_choices, best, seed)
-    return ConditionedPolicy(model, tokenizer, settings.experts, context, routing, prompts, plain)
-
-
-def encode_prompt(
-    tokenizer: PreTrainedTokenizerBase,
-    problem: Problem,
-    operator: Operator,
-    answers: Sequence[str],
-    context: Context | None,
-    slot: tuple[int, int],
-    position: str | None,
-) -> list[int]:
-    """Return the ids of the prompt [x ‖ C] (Eq. 3), answers in x and C at `position`; slot: the row of the problem and
-    the choice, which where the operator routes is the one expert that is heard."""
-    row, choice = slot
-    shown = [answers[choice]] if operator.routes and answers else answers
-    messages = operator.write(problem.messages, shown) if operator.write else problem.messages
-    if context is None:
-        return chat.encode(tokenizer, messages)
-    if position == "end":
-        return chat.encode(tokenizer, messages) + context.ids(row, choice)
-    turn, header = chat.encode_parts(tokenizer, messages)
-    return turn + context.ids(row, choice) + header
+    position = settings.adapter.context_position if settings.adapter else None
+    prompts = Prompts(tokenizer, problems, operator, answers, context, position)
+    return ConditionedPolicy(model, tokenizer, settings.experts, context, routing, prompts)

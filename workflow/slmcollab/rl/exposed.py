@@ -1,6 +1,7 @@
 """What the experts expose of one split, as files and as read: hidden states, answers, embeddings for a router."""
 
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,8 +92,9 @@ def load_answers(
 
 
 def _quotable(text: str, tokenizer: PreTrainedTokenizerBase, answer_tokens: int) -> str:
-    for token in tokenizer.all_special_tokens:
-        text = text.replace(token, "")
+    special = re.compile("|".join(map(re.escape, tokenizer.all_special_tokens)))
+    while special.search(text):  # what is left may join to another one
+        text = special.sub("", text)
     ids = tokenizer(text, add_special_tokens=False).input_ids
     return text if len(ids) <= answer_tokens else tokenizer.decode(ids[:answer_tokens])
 

@@ -24,8 +24,8 @@ ADAPTER = "context_adapter"  # the operator's adapter inside the policy, and so 
 class PolicySettings:
     """How the experts reach a policy; a part that the operator does not use is None.
 
-    shuffled: features of another problem; answer_tokens: longest answer that is shown; shuffled_order: answers in an
-    order drawn per train problem.
+    shuffled: features of another problem; answer_tokens: longest answer that is shown; shuffled_order: the answers of a
+    train problem stand in an order drawn for it, unless a router picks one of them.
     """
 
     dtype: str

@@ -18,7 +18,8 @@ def describe_run(
     """Return {cell, code, seed, inputs, models, features, packages} of a run.
 
     inputs: label -> sha256; models: name -> hub id and revision as the manifests say, None for a model that was trained
-    here; features: expert -> the digest of the code that made them, and how many prompts had to be cut.
+    here; features: expert, or embedding for a router's encoder -> the digest of the code that made them, and how many
+    prompts had to be cut.
     """
     manifests = dict(zip(cell["experts"], files.manifests, strict=True)) | {cell["policy"]: policy}
     described = {name: read_json(path) for name, path in manifests.items()}
@@ -28,6 +29,10 @@ def describe_run(
         expert: {"code": header["code"], "prompts_truncated": int(header["truncated"])}
         for expert, header in headers.items()
     }
+    for path in files.embedding:
+        header = read_header(path)
+        models[header["expert"]] = {"id": header["id"] or None, "revision": header["revision"] or None}
+        made["embedding"] = {"code": header["code"], "prompts_truncated": int(header["truncated"])}
     read = {"policy": policy, "problems": problems, **files.labelled(cell["experts"])}
     inputs = {label: digest(path) for label, path in read.items()}
     packages = {name: version(name) for name in PACKAGES}

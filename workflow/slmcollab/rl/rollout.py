@@ -36,14 +36,17 @@ class Rollout:
 
     def __call__(self, prompts: list[list[dict[str, Any]]], trainer: GRPOTrainer) -> dict[str, Any]:
         rows, step = [messages[-1]["example_id"] for messages in prompts], trainer.state.global_step
-        routing, plain = self.policy.routing, self.policy.plain_prompts
+        routing, encoder = self.policy.routing, self.policy.prompts
         chosen = routing.draw(rows, "training", step) if routing else [0] * len(rows)
-        ids = [self.policy.prompts[row][choice] for row, choice in zip(rows, chosen, strict=True)]
+        asked = list(zip(rows, chosen, strict=True))
+        encoded = {key: encoder.conditioned(*key) for key in dict.fromkeys(asked)}
+        ids = [encoded[key] for key in asked]
         completions = trl_hooks.sample(trainer, ids)
         rollouts = {"prompt_ids": ids, "completion_ids": completions, "logprobs": None}
         if routing:
             rollouts["choice"] = chosen
-        if plain is not None and step % self.without_context_every == 0:
+        if not encoder.are_plain and step % self.without_context_every == 0:
+            plain = {row: encoder.plain(row) for row in dict.fromkeys(rows)}
             with torch.random.fork_rng():
                 probe = trl_hooks.sample(trainer, [plain[row] for row in rows])
             rollouts[WITHOUT_CONTEXT] = trainer.processing_class.batch_decode(probe, skip_special_tokens=True)
@@ -76,6 +79,8 @@ class Reward:
         scores = self._grade(completions, row)
         rewards = [_reward(score) for score in scores]
         timed_out = sum(score.error == TIMED_OUT for score in scores)
+        if all(score.error not in (None, TIMED_OUT) for score in scores):
+            raise RuntimeError(f"the scorer failed on all {len(scores)} completions of a step: {scores[0].error}")
         metrics = {
             "num_errors": sum(score.error is not None for score in scores) - timed_out,
             "num_timed_out": timed_out,
@@ -108,7 +113,7 @@ def _reward(score: Score) -> float:
     # ASSUME: the reward is the task's own score, partial credit included, without terms for format or length.
     if score.error is not None:
         return 0.0
-    if not math.isfinite(score.score):
+    if score.score is None or not math.isfinite(score.score):
         raise ValueError(f"the scorer returned {score.score} as a score: rewards have to be finite numbers")
     return float(score.score)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import tyro
 
 from slmcollab import artifacts, seeding
-from slmcollab.generation.greedy import end_ids, generate_greedy
+from slmcollab.generation.greedy import end_ids
 from slmcollab.rl.adapters import load_adapter
 from slmcollab.rl.conditioned import load_policy
 from slmcollab.rl.exposed import ExpertFiles
@@ -33,8 +33,7 @@ def main(
     split = artifacts.read_problems(problems)
     loaded = load_policy(policy, split, files, settings, seed=seed, split="test")
     model, tokenizer = load_adapter(loaded.model, adapter, loaded.learned_router), loaded.tokenizer
-    how = {"max_new_tokens": settings["max_new_tokens"], "batch_size": settings["batch_size"]}
-    completions = generate_greedy(model, tokenizer, loaded.decided_prompts(), **how)
+    completions = loaded.answer(model, settings)
     ends = end_ids(model, tokenizer)
     texts = tokenizer.batch_decode(completions, skip_special_tokens=True)
     rows = [

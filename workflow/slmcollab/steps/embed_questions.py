@@ -5,7 +5,7 @@ from pathlib import Path
 
 import tyro
 
-from slmcollab import seeding
+from slmcollab import seeding, usage
 from slmcollab.artifacts import read_json, read_problems
 from slmcollab.experts import features as files
 from slmcollab.experts.embedding import embed, encode_questions
@@ -27,6 +27,7 @@ def main(*, cell: str, code: str, encoder: Path, problems: Path, embedding: Path
         manifest, settings["expert"], dtype=DTYPE, sequence="question", read=ids, truncated=truncated, code=code
     )
     files.write_features(embedding, {files.EMBEDDING: rows}, header, [problem.id for problem in split])
+    usage.report_usage()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import tyro
 
-from slmcollab import seeding
+from slmcollab import seeding, usage
 from slmcollab.artifacts import read_json, read_problems
 from slmcollab.experts import features as files
 from slmcollab.experts import pooling
@@ -32,16 +32,17 @@ def main(*, cell: str, code: str, expert: Path, problems: Path, answers: list[Pa
     ids = [problem.id for problem in split]
     tokenizer = hub.load_tokenizer(hub.weights(expert))
     room = settings["expert_answers"]["max_new_tokens"] if answers else 0
-    read, truncated = read_prompts(tokenizer, split, extraction, max_positions=manifest["max_positions"], room=room)
+    read, cut = read_prompts(tokenizer, split, extraction, max_positions=manifest["max_positions"], room=room)
     for path in answers:
         read = [prompt + row["token_ids"] for prompt, row in zip(read, read_answers(path, split), strict=True)]
     draws = pooling.draw(ids, [len(tokens) for tokens in read], manifest["num_layers"])
     dtype = extraction["dtype"]
     model = hub.load_model(hub.weights(expert), dtype=dtype)
     pooled = pooling.pool(model, read, draws, batch_tokens=extraction["batch_tokens"])
-    about = {"dtype": dtype, "sequence": sequence, "truncated": truncated, "code": code}
+    about = {"dtype": dtype, "sequence": sequence, "truncated": sum(cut), "code": code}
     header = files.make_header(manifest, settings["expert"], read=read, **about)
     files.write_features(features, pooled, header | pooling.describe_layers(manifest["num_layers"]), ids)
+    usage.report_usage()
 
 
 if __name__ == "__main__":

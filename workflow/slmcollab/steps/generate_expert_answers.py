@@ -5,7 +5,7 @@ from pathlib import Path
 
 import tyro
 
-from slmcollab import seeding
+from slmcollab import seeding, usage
 from slmcollab.artifacts import read_json, read_problems, write_jsonl
 from slmcollab.experts.answers import make_row
 from slmcollab.experts.prompts import read_prompts
@@ -21,17 +21,18 @@ def main(*, cell: str, expert: Path, problems: Path, answers: Path) -> None:
     extraction, manifest, split = settings["extraction"], read_json(expert), read_problems(problems)
     tokenizer = hub.load_tokenizer(hub.weights(expert))
     positions = manifest["max_positions"]
-    prompts, truncated = read_prompts(tokenizer, split, extraction, max_positions=positions, room=budget)
-    print(f"{truncated} of {len(prompts)} prompts lost their start")
+    prompts, prompt_cut = read_prompts(tokenizer, split, extraction, max_positions=positions, room=budget)
     model = hub.load_model(hub.weights(expert), dtype=extraction["dtype"])
     ends = end_ids(model, tokenizer)
     completions = generate_greedy(model, tokenizer, prompts, max_new_tokens=budget, batch_size=batch_size)
     rows = []
-    for problem, ids in zip(split, completions, strict=True):
+    for problem, ids, without_start in zip(split, completions, prompt_cut, strict=True):
         ended = ids[-1] in ends
         said = ids[:-1] if ended else ids
-        rows.append(make_row(problem.id, tokenizer.decode(said, skip_special_tokens=True), said, ended=ended))
+        text = tokenizer.decode(said, skip_special_tokens=True)
+        rows.append(make_row(problem.id, text, said, ended=ended, prompt_cut=without_start))
     write_jsonl(answers, rows)
+    usage.report_usage()
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ def main(*, cell: str, answers: Path, problems: Path, train_problems: Path, scor
     """Grade an expert's answers to a split by the benchmark's rule, under which an answer without tags is none.
 
     metrics.accuracy_bare, beside the others: where there are no tags, all that was said is the answer.
+    shares.prompt_cut: of problems of which the expert read only the end.
     """
     settings, split = json.loads(cell), read_problems(problems)
     rows = read_answers(answers, split)
@@ -24,6 +25,7 @@ def main(*, cell: str, answers: Path, problems: Path, train_problems: Path, scor
         graded, forgiving = grade_both(grader, [row["completion"] for row in rows], split)
     summary = summarise_scores(split, graded, cut=[row["cut"] for row in rows], trained=trained)
     del summary["problems"]
+    summary["shares"]["prompt_cut"] = fmean(row["prompt_cut"] for row in rows)
     summary["metrics"]["accuracy_bare"] = 100 * fmean(score.correct for score in forgiving)
     write_json(scores, {**{key: settings[key] for key in ("benchmark", "expert", "split")}, **summary})
 

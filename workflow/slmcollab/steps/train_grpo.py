@@ -5,7 +5,7 @@ from pathlib import Path
 
 import tyro
 
-from slmcollab import artifacts, seeding
+from slmcollab import artifacts, seeding, usage
 from slmcollab.rl import adapters, grpo
 from slmcollab.rl.checkpoints import fingerprint, one_writer
 from slmcollab.rl.conditioned import load_policy
@@ -31,20 +31,19 @@ def main(
     history: Path,
 ) -> None:
     """Train LoRA and the operator of a policy with GRPO; a killed job goes on from its last checkpoint."""
-    settings = json.loads(cell)
+    settings, split = json.loads(cell), artifacts.read_problems(problems)
     seeding.fix_threads(settings["numeric_threads"])
     record = describe_run(settings, code, seed, policy=policy, problems=problems, files=files)
-    split, folder = artifacts.read_problems(problems), checkpoints / fingerprint(record)
     with one_writer(checkpoints, job), Grader(settings["scorer"], settings["evaluation"]["time_limit_s"]) as grader:
         loaded = load_policy(policy, split, files, settings, seed=seed, split="train")
         how = (grpo.GrpoSettings(**settings["grpo"], save_every=save_every), grpo.LoraSettings(**settings["lora"]))
-        trainer = grpo.build_trainer(loaded, split, grader, *how, seed=seed, folder=folder)
+        trainer = grpo.build_trainer(loaded, split, grader, *how, seed=seed, folder=checkpoints / fingerprint(record))
         grpo.train(trainer)
         adapters.save_adapter(trainer.model, adapter, name=settings["policy"], router=loaded.learned_router)
         write_history(history, history_rows(trainer.state.log_history))
         made = {"adapter": artifacts.digest(adapter), "history": artifacts.digest(history)}
-        record |= describe_training(grpo.count_trainable(trainer), loaded)
-        artifacts.write_json(run, record | {"outputs": made})
+        artifacts.write_json(run, record | describe_training(grpo.count_trainable(trainer), loaded) | {"outputs": made})
+    usage.report_usage()
 
 
 if __name__ == "__main__":

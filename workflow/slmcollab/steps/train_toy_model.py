@@ -5,7 +5,7 @@ from pathlib import Path
 
 import tyro
 
-from slmcollab import seeding
+from slmcollab import seeding, usage
 from slmcollab.artifacts import read_jsonl, replacing
 from slmcollab.models import fetch, hub, toy
 from slmcollab.models.toy_tokenizer import build_tokenizer
@@ -36,6 +36,7 @@ def main(*, cell: str, corpora: list[Path], exams: list[Path], weights: Path, ma
         format={name: exam.format for name, exam in results.items()},
         loss=loss,
     )
+    usage.report_usage()
 
 
 if __name__ == "__main__":

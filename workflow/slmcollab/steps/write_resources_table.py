@@ -1,4 +1,4 @@
-"""Wall time, CPU time and peak memory of the jobs of each rule, from Snakemake's resources files."""
+"""Wall time, CPU time and peak memory of the jobs of each rule, from Snakemake's resources files and the jobs' logs."""
 
 import json
 from pathlib import Path
@@ -6,14 +6,19 @@ from pathlib import Path
 import tyro
 
 from slmcollab.artifacts import write_text
-from slmcollab.report.resources import COLUMNS, read_resources, resource_rows
+from slmcollab.report.resources import COLUMNS, Job, read_usage, read_wall, resource_rows
 from slmcollab.report.tables import csv_text
 
 
 def main(*, cell: str, table: Path) -> None:
-    """Write one row a rule; a file that is gone is counted, since only its job, run again, could bring it back."""
-    files = {name: read_resources(Path(name)) if Path(name).exists() else None for name in json.loads(cell)["files"]}
-    write_text(table, csv_text(COLUMNS, resource_rows(files)))
+    """Write one row a rule; what is gone is counted, since only its job, run again, could bring it back."""
+    settings = json.loads(cell)
+    jobs = []
+    for rule, names in settings["jobs"].items():
+        for name in names:
+            resources, log = (Path(settings[kind].format(rule=rule, job=name)) for kind in ("resources", "log"))
+            jobs.append(Job(rule, read_wall(resources), read_usage(log)))
+    write_text(table, csv_text(COLUMNS, resource_rows(jobs)))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from slmcollab.analysis.claims.comparisons import (
     SAME,
     SPREAD,
     Cell,
+    Comparison,
     compare,
     compared,
     more_variable,
@@ -86,6 +87,10 @@ def shuffled(evidence: Evidence) -> list[Part]:
         return _best_control(evidence)
 
     below = compared(evidence, "shuffled less hidden_state", BELOW, own, partial(main_cell, evidence))
+    try:
+        _gain_of_main(evidence)
+    except NotRun as missing:
+        return [below[0].open(str(missing))]
     return below + compared(evidence, "shuffled less the better of prefix and single", NOT_ABOVE, own, control)
 
 
@@ -112,7 +117,7 @@ def _largest(evidence: Evidence, part: Part) -> Part:
     cells = _with_single(evidence)
     gains = [evidence.accuracies(*cell).mean() - evidence.accuracies(cell[0], SINGLE, NO_TEAM).mean() for cell in cells]
     where = int(np.argmax(gains))
-    published = evidence.published_mean("all", HIDDEN, "best", "gain_over_single")
+    published = evidence.published_overall("best", "gain_over_single")
     numbers = {"measured": float(gains[where]), "published": published, "n": len(cells)}
     named = Part(part.quantity, part.unit, part.test, *cells[where], beside=True)
     return named.judged(bool(gains[where] > 0), reason="the largest of n differences: no test", **numbers)
@@ -153,22 +158,27 @@ def _larger_teams(evidence: Evidence, part: Part) -> Part:
 
 
 def _fraction(evidence: Evidence, part: Part) -> Part:
-    benchmark = evidence.role("gain")
-    cells = main_cell(evidence), (benchmark, PREFIX, NO_TEAM), single_cell(evidence)
-    ours, prefix, single = (evidence.answers(*cell) for cell in cells)
-    whole = compare(ours, single, evidence.generator(*cells[0], *cells[2]))
-    if whole.found != ABOVE:
-        raise NotRun(
-            f"undefined: {HIDDEN} is {whole.found} against {SINGLE} on {benchmark}, so there is no gain to share"
-        )
-    found = compare(prefix, single, evidence.generator(*cells[1], *cells[2]))
+    whole = _gain_of_main(evidence)
+    cells = (evidence.role("gain"), PREFIX, NO_TEAM), single_cell(evidence)
+    prefix, single = (evidence.answers(*cell) for cell in cells)
+    found = compare(prefix, single, evidence.generator(*cells[0], *cells[1]))
     fraction = found.difference / whole.difference
     numbers = {"measured": fraction, "n_seeds": min(whole.n_seeds, found.n_seeds), "n": found.n}
     reason = f"{PREFIX} is {found.found} against {SINGLE} ({found.difference:.2f} of {whole.difference:.2f} points)"
-    named = Part(part.quantity, part.unit, part.test, *cells[1])
+    named = Part(part.quantity, part.unit, part.test, *cells[0])
     return named.judged(
         fraction >= SUBSTANTIAL and found.found == ABOVE, p_value=found.p_value, reason=reason, **numbers
     )
+
+
+def _gain_of_main(evidence: Evidence) -> Comparison:
+    """Return hidden_state against single on the gain benchmark; raises NotRun where it is not above."""
+    cells = main_cell(evidence), single_cell(evidence)
+    ours, single = (evidence.answers(*cell) for cell in cells)
+    found = compare(ours, single, evidence.generator(*cells[0], *cells[1]))
+    if found.found != ABOVE:
+        raise NotRun(f"undefined: {HIDDEN} is {found.found} against {SINGLE} on {cells[0][0]}, so there is no gain")
+    return found
 
 
 def _best_control(evidence: Evidence) -> Cell:

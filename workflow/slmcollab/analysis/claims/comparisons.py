@@ -70,14 +70,19 @@ def welch(ours: Float[np.ndarray, " seed"], baseline: Float[np.ndarray, " others
     return difference - half, difference + half
 
 
-def mean_interval(values: Sequence[float] | Float[np.ndarray, " run"]) -> tuple[float, Interval | None]:
-    """Return the mean and its 95 % interval by Student's t over independent runs, None for one run."""
+def mean_interval(
+    values: Sequence[float] | Float[np.ndarray, " run"], within: Interval = (-math.inf, math.inf)
+) -> tuple[float, Interval | None]:
+    """Return the mean and its 95 % interval by Student's t over independent runs, None for one run.
+
+    within: the range of the quantity, at which the interval is cut.
+    """
     mean = float(np.mean(values))
     if len(values) < 2:
         return mean, None
     error = float(stats.sem(values))
     low, high = stats.t.interval(1 - ALPHA, len(values) - 1, loc=mean, scale=error) if error > 0 else (mean, mean)
-    return mean, (float(low), float(high))
+    return mean, (max(float(low), within[0]), min(float(high), within[1]))
 
 
 def compared(
@@ -122,7 +127,7 @@ def _compare_cells(evidence: Evidence, part: Part, rule: str, cells: tuple[Cell,
 
 SPREAD = (
     "holds where the ratio of the variances over seeds (pooled over cells) is above 1 with p < 0.05 in the one-sided F"
-    " test (n: degrees of freedom of both)"
+    " test (n: degrees of freedom of both), does not hold where it is at most 1"
 )
 
 
@@ -142,5 +147,8 @@ def more_variable(part: Part, ours: Sequence[np.ndarray], baseline: Sequence[np.
     ratio = (squares[0] / freedom[0]) / (squares[1] / freedom[1])
     p_value, needed = float(stats.f.sf(ratio, *freedom)), float(stats.f.isf(ALPHA, *freedom))
     fewest = min(len(cell) for side in sides for cell in side)
-    reason = f"weak with so few seeds: a ratio above {needed:.1f} is needed"
-    return part.judged(p_value < ALPHA, measured=ratio, p_value=p_value, n_seeds=fewest, n=sum(freedom), reason=reason)
+    numbers = {"measured": ratio, "p_value": p_value, "n_seeds": fewest, "n": sum(freedom)}
+    reason = f"with these seeds a ratio above {needed:.1f} is needed"
+    if ratio > 1 and p_value >= ALPHA:
+        return part.open(f"too few seeds to tell: {reason}", **numbers)
+    return part.judged(ratio > 1, reason=reason, **numbers)

@@ -18,7 +18,7 @@ def throughout(evidence: Evidence) -> list[Part]:
     """A11: with context tokens the sampled reward is higher than with the prompt alone, throughout training."""
     test = (
         f"holds where the seeds' mean reward with C is above that of x alone at {THROUGHOUT:.0%} or more of the steps"
-        " that sampled both (n), and p < 0.05 in the one-sided sign test over these steps"
+        " that sampled both (n; not the first, before any update), and p < 0.05 in the one-sided sign test over them"
     )
     part = Part("steps where reward with C is higher", "share", test, method=HIDDEN)
     shown = dict.fromkeys([*filter(None, [evidence.roles.get("gain")]), *evidence.listed("harder")])
@@ -52,11 +52,11 @@ def _differences(evidence: Evidence, benchmark: str) -> Float[np.ndarray, "seed 
 
 
 def _throughout(evidence: Evidence, part: Part) -> Part:
-    differences = _differences(evidence, part.benchmark)
+    differences = _differences(evidence, part.benchmark)[:, 1:]  # at the first step nothing is trained
     seeds, count = differences.shape
     higher = int((differences.mean(axis=0) > 0).sum())
-    p_value = float(stats.binomtest(higher, count, alternative="greater").pvalue)
-    numbers = {"measured": higher / count, "n_seeds": seeds, "n": count, "p_value": p_value}
+    p_value = float(stats.binomtest(higher, count, alternative="greater").pvalue) if count else 1.0
+    numbers = {"measured": higher / count if count else None, "n_seeds": seeds, "n": count, "p_value": p_value}
     if 0.5**count >= ALPHA:
         return part.open(f"{count} steps that sampled both are too few", **numbers)
     holds = higher / count >= THROUGHOUT and p_value < ALPHA

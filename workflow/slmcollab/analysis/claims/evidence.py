@@ -115,6 +115,11 @@ class Evidence:
         found = self.published.get((benchmark, method, team, metric))
         return None if found is None else float(found[0])
 
+    def published_overall(self, team: str, metric: str) -> float | None:
+        """Return a number of the paper over all benchmarks, None unless the gain benchmark is one of its own."""
+        printed = {benchmark for benchmark, *_ in self.published}
+        return self.published_mean("all", HIDDEN, team, metric) if self.roles.get("gain") in printed else None
+
     def published_difference(self, ours: tuple[str, str, str], baseline: tuple[str, str, str]) -> float | None:
         """Return the difference of the paper's accuracies in points, None where it does not print both."""
         first, second = self.published_mean(*ours), self.published_mean(*baseline)

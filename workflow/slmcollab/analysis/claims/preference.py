@@ -39,8 +39,13 @@ def static_preference(evidence: Evidence) -> list[Part]:
         team=team,
     )
     parts = [
-        attempt(varies, partial(_below, evidence, lambda run: run["prompt_variance_share"], SMALL_SHARE)),
-        attempt(frozen, partial(_below, evidence, lambda run: run["accuracy"] - run["accuracy_frozen"], SMALL_LOSS)),
+        attempt(varies, partial(_below, evidence, lambda run: run["prompt_variance_share"], SMALL_SHARE, (0.0, 1.0))),
+        attempt(
+            frozen,
+            partial(
+                _below, evidence, lambda run: run["accuracy"] - run["accuracy_frozen"], SMALL_LOSS, (-100.0, 100.0)
+            ),
+        ),
     ]
     harder = [replace(focus, benchmark=name) for name in evidence.listed("harder")]
     parts += [attempt(part, partial(_more_focused, evidence)) for part in harder]
@@ -48,12 +53,16 @@ def static_preference(evidence: Evidence) -> list[Part]:
 
 
 def _below(
-    evidence: Evidence, value: Callable[[Mapping[str, Any]], float | None], threshold: float, part: Part
+    evidence: Evidence,
+    value: Callable[[Mapping[str, Any]], float | None],
+    threshold: float,
+    within: tuple[float, float],
+    part: Part,
 ) -> Part:
     runs = evidence.measured_attention(evidence.role("gain"), evidence.role("team"))
     if any(run["prompt_variance_share"] is None for run in runs):
         raise NotRun("attention.json: prompt_variance_share is null")
-    mean, interval = mean_interval([value(run) for run in runs])
+    mean, interval = mean_interval([value(run) for run in runs], within=within)
     low, high = interval or (None, None)
     return part.judged(mean < threshold, measured=mean, low=low, high=high, n_seeds=len(runs), n=len(runs))
 

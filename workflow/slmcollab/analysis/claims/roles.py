@@ -1,30 +1,29 @@
 """Claims on attention while the policy trains: A5 and A6 (it gets selective), A7, A8 and A10 (who gets it)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from scipy import stats
 
-from slmcollab.analysis.attention import entropy_reward_correlation, entropy_trend
+from slmcollab.analysis.attention import Dynamics, entropy_reward_correlation, entropy_trend
 from slmcollab.analysis.claims.comparisons import mean_interval
 from slmcollab.analysis.claims.evidence import HIDDEN, Evidence
 from slmcollab.analysis.claims.verdicts import ALPHA, NotRun, Part, attempt
 
 BLOCK = 10  # steps of one mean in A5
 FEWEST_BLOCKS = 5  # four in perfect order have p = 2 / 4! = 0.083
-INTERVAL = "with its 95 % interval over runs (Student's t; n)"
+INTERVAL = "with its 95 % interval over runs (Student's t; n; runs taken for independent)"
 
 
 def entropy_falls(evidence: Evidence) -> list[Part]:
     """A5: the entropy of the mean attention falls monotonically while the policy trains."""
     test = (
-        f"mean over seeds of Kendall's τ between time and the entropy's means over {BLOCK} steps (n blocks); holds"
-        " where in every seed τ < 0 with p < 0.05 (two-sided, blocks taken for independent; the largest p is given)"
+        f"mean over runs of Kendall's τ between time and the entropy's means over {BLOCK} steps; holds where it is"
+        f" below 0 {INTERVAL}"
     )
-    part = Part("Kendall's τ of attention entropy", "τ", test, method=HIDDEN)
-    return _on_cells(evidence, part, _trend)
+    return _pooled(evidence, Part("Kendall's τ of attention entropy", "τ", test, method=HIDDEN), _trend)
 
 
 def entropy_and_reward(evidence: Evidence) -> list[Part]:
@@ -34,13 +33,8 @@ def entropy_and_reward(evidence: Evidence) -> list[Part]:
         f" below 0 {INTERVAL}"
     )
     part = Part("Spearman's ρ of entropy and reward", "ρ", test, method=HIDDEN)
-    pooled = attempt(part, lambda part: _correlation(evidence, evidence.cells(), part))
-    if pooled.measured is None:
-        return [pooled]
-    published = evidence.published_mean("all", HIDDEN, "all", "spearman_entropy_reward")
-    beside = [replace(part, benchmark=cell[0], team=cell[1], beside=True) for cell in evidence.cells()]
-    each = [attempt(part, lambda part: _correlation(evidence, [(part.benchmark, part.team)], part)) for part in beside]
-    return [replace(pooled, published=published), *each]
+    part = replace(part, published=evidence.published_overall("all", "spearman_entropy_reward"))
+    return _pooled(evidence, part, entropy_reward_correlation)
 
 
 def naive_lowest(evidence: Evidence) -> list[Part]:
@@ -69,38 +63,35 @@ def code_above_math(evidence: Evidence) -> list[Part]:
     return [attempt(part, partial(_share_difference, evidence, pair)) for part in named]
 
 
-def _on_cells(evidence: Evidence, part: Part, measure) -> list[Part]:
-    try:
-        named = [replace(part, benchmark=benchmark, team=team) for benchmark, team in evidence.cells()]
-    except NotRun as missing:
-        return [part.open(str(missing))]
-    return [attempt(part, partial(measure, evidence)) for part in named]
+def _trend(run: Dynamics) -> float | None:
+    """Return Kendall's τ, None where it does not exist: too few blocks, or an entropy that never changes."""
+    found = entropy_trend(run, BLOCK) if -(-len(run.step) // BLOCK) >= FEWEST_BLOCKS else None
+    return found and found[0]
 
 
-def _trend(evidence: Evidence, part: Part) -> Part:
-    runs = evidence.trained(part.benchmark, part.team)
-    blocks = min(-(-len(run.step) // BLOCK) for run in runs)
-    trends = [entropy_trend(run, BLOCK) for run in runs]
-    if blocks < FEWEST_BLOCKS or None in trends:
-        raise NotRun(f"{blocks} blocks of {BLOCK} steps, {FEWEST_BLOCKS} are needed, or an entropy that never changes")
-    taus, p_values = zip(*trends, strict=True)
-    numbers = {"measured": float(np.mean(taus)), "p_value": max(p_values), "n_seeds": len(runs), "n": blocks}
-    holds = max(taus) < 0 and max(p_values) < ALPHA
-    return part.judged(holds, reason=f"τ of the seeds: {', '.join(f'{tau:.2f}' for tau in taus)}", **numbers)
+def _pooled(evidence: Evidence, part: Part, measure: Callable[[Dynamics], float | None]) -> list[Part]:
+    """Return the part on the runs of all cells, which decides, and beside it one for each cell."""
+    pooled = attempt(part, lambda part: _below_zero(evidence, evidence.cells(), measure, part))
+    if pooled.measured is None:
+        return [pooled]
+    each = [replace(part, benchmark=name, team=team, published=None, beside=True) for name, team in evidence.cells()]
+    judge = partial(_below_zero, evidence)
+    return [pooled, *(attempt(cell, lambda p: judge([(p.benchmark, p.team)], measure, p)) for cell in each)]
 
 
-def _correlation(evidence: Evidence, cells: Sequence[tuple[str, str]], part: Part) -> Part:
+def _below_zero(
+    evidence: Evidence, cells: Sequence[tuple[str, str]], measure: Callable[[Dynamics], float | None], part: Part
+) -> Part:
     runs = [run for cell in cells for run in evidence.trained(*cell)]
-    found = [entropy_reward_correlation(run) for run in runs]
-    known = [value for value in found if value is not None]
+    known = [value for value in map(measure, runs) if value is not None]
     if not known:
-        raise NotRun("no run in which both entropy and reward change")
-    mean, interval = mean_interval(known)
+        raise NotRun(f"no run in which {part.unit} exists: too few steps, or nothing that changes")
+    mean, interval = mean_interval(known, within=(-1.0, 1.0))
     left = f"; undefined in {len(runs) - len(known)} runs" if len(known) < len(runs) else ""
     numbers = {"measured": mean, "n_seeds": min(len(evidence.trained(*cell)) for cell in cells), "n": len(known)}
     if interval is None:
         return part.open(f"an interval needs two runs{left}", **numbers)
-    reason = f"ρ from {min(known):.2f} to {max(known):.2f}{left}"
+    reason = f"{part.unit} from {min(known):.2f} to {max(known):.2f}{left}"
     return part.judged(interval[1] < 0, low=interval[0], high=interval[1], reason=reason, **numbers)
 
 
@@ -146,7 +137,7 @@ def _against_chance(part: Part, wins: int, runs: int, chance: float) -> Part:
 def _share_difference(evidence: Evidence, pair: tuple[str, str], part: Part) -> Part:
     shares = evidence.final_shares(part.benchmark, part.team)
     first, second = (shares[:, evidence.teams[part.team].index(expert)] for expert in pair)
-    mean, interval = mean_interval(first - second)
+    mean, interval = mean_interval(first - second, within=(-1.0, 1.0))
     numbers = {"measured": mean, "n_seeds": len(shares), "n": len(shares)}
     if interval is None:
         return part.open("an interval over seeds needs two", **numbers)

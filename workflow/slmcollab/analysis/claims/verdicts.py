@@ -9,7 +9,7 @@ HOLDS, FAILS, NOT_RUN = "holds", "does not hold", "not run"
 ALPHA = 0.05  # of every test; every interval has the level 1 - ALPHA
 # ASSUME: "substantial" is half the gain, "throughout" 95 % of sampled steps, "static" 0.1 of the variance and 2 points.
 SUBSTANTIAL = 0.5  # share of the gain (A18)
-THROUGHOUT = 0.95  # share of sampled steps (A11): the context tokens of the first step are untrained
+THROUGHOUT = 0.95  # share of sampled steps (A11)
 SMALL_SHARE = 0.1  # of the variance of attention (A17)
 SMALL_LOSS = 2.0  # points of accuracy (A17)
 JOINT = "holds where every part holds; does not hold where one does not; not run where the parts leave it open"
