@@ -1,10 +1,12 @@
 """What the tables and figures show: for each of them the runs that it needs, and its cell. Standard library only."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
-from grid import BASE, NO_TEAM, Config, Run, cells, experts_of, listed_methods, runs
+from grid import BASE, NO_TEAM, Config, Run, cells, experts_of, listed_methods, run_cell, runs
 
+SPLITS = ("train", "test")
 NARROWING = {"operator", "teams", "benchmarks"}
 
 
@@ -106,3 +108,35 @@ def claims_cell(config: Config) -> dict[str, Any]:
         "sizes": {str(m): method for m, method in sorted(variants(config, "m").items())},
         "roles": config["claims"],
     }
+
+
+def measured_jobs(config: Config) -> dict[str, list[str]]:
+    """Return rule -> its jobs of the grid, each once, as the path of their files below the rule, without an ending."""
+    trained = ["{}/{}/{}/seed{}".format(*run) for run in runs(config)]
+    attention = ["{}/{}/{}/seed{}".format(*run) for run in attention_runs(config)]
+    jobs = {"train_grpo": trained, "answer_problems": trained, "analyse_attention": attention}
+    for rule, job in dict.fromkeys(_expert_jobs(config)):
+        jobs.setdefault(rule, []).append(job)
+    return {rule: found for rule, found in jobs.items() if found}
+
+
+def _expert_jobs(config: Config) -> Iterator[tuple[str, str]]:
+    """Yield (rule, job) of all that the probe, the table of experts and the runs read of experts and encoders."""
+    for benchmark, expert in experts_shown(config):
+        yield from (("extract_features", f"{expert}/{benchmark}/{split}/prompt") for split in SPLITS)
+        yield "generate_expert_answers", f"{expert}/{benchmark}/test"
+    for benchmark, method, team in dict.fromkeys(run[:3] for run in runs(config)):
+        used = run_cell(config, benchmark, method, team)
+        sequence, router = used.get("features", {}).get("sequence"), used.get("router", {})
+        for expert, split in product(used["experts"], SPLITS):
+            if sequence:
+                yield "extract_features", f"{expert}/{benchmark}/{split}/{sequence}"
+            if sequence == "completion" or "text" in used or (router.get("selection") == "best" and split == "train"):
+                yield "generate_expert_answers", f"{expert}/{benchmark}/{split}"
+        yield from (("embed_questions", f"{router['encoder']}/{benchmark}/{split}") for split in SPLITS if router)
+
+
+def resources_cell(config: Config) -> dict[str, Any]:
+    """Return the jobs, and what Snakemake leaves of one: patterns, as a command line has no room for all the paths."""
+    files = {"log": "results/logs/{rule}/{job}.log", "resources": "results/resources/{rule}/{job}.resources.tsv"}
+    return {"jobs": measured_jobs(config), **files}

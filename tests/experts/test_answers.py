@@ -10,14 +10,15 @@ PROBLEMS = [Problem(id=f"sums/{i}", question=f"{i}?", messages=[], answer=str(i)
 ROWS = [
     make_row("sums/0", "0", [16], ended=True),
     make_row("sums/1", "1, 1, 1", [17, 3, 17], ended=False),
-    make_row("sums/2", "", [], ended=True),
+    make_row("sums/2", "", [], ended=True, prompt_cut=True),
 ]
 
 
 def test_the_token_that_ends_an_answer_is_counted_and_not_kept():
-    assert ROWS[0] == {"id": "sums/0", "completion": "0", "token_ids": [16], "num_tokens": 2, "cut": False}
+    said = {"completion": "0", "token_ids": [16], "num_tokens": 2}
+    assert ROWS[0] == {"id": "sums/0", **said, "cut": False, "prompt_cut": False}
     assert (ROWS[1]["num_tokens"], ROWS[1]["cut"]) == (3, True)
-    assert (ROWS[2]["num_tokens"], ROWS[2]["cut"]) == (1, False)
+    assert (ROWS[2]["num_tokens"], ROWS[2]["cut"], ROWS[2]["prompt_cut"]) == (1, False, True)
 
 
 def test_what_is_written_is_read(tmp_path):
@@ -35,6 +36,7 @@ def test_what_is_written_is_read(tmp_path):
         ([{k: v for k, v in row.items() if k != "token_ids"} for row in ROWS], "not .*token_ids"),
         ([row | {"seed": 0} for row in ROWS], "seed.*, not"),
         ([row | {"cut": 0} for row in ROWS], "of an expert's answer"),
+        ([{k: v for k, v in row.items() if k != "prompt_cut"} for row in ROWS], "not .*prompt_cut"),
         ([ROWS[0], ROWS[1] | {"num_tokens": 2}, ROWS[2]], "sums/1: num_tokens"),
         ([ROWS[0] | {"cut": True}, *ROWS[1:]], "sums/0: num_tokens"),
     ],

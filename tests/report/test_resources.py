@@ -1,47 +1,23 @@
-"""What jobs cost: Snakemake's files as they are, those of jobs too short to be measured, those that are gone."""
+"""What jobs cost: files as Snakemake and the jobs write them, those that are gone, those of another form."""
 
-from pathlib import Path
+import json
 
 import pytest
 
+from slmcollab import usage
 from slmcollab.artifacts import ArtifactError
-from slmcollab.report.resources import read_resources, resource_rows, rule_of
+from slmcollab.report.resources import COLUMNS, Job, read_usage, read_wall, resource_rows
 
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
 MEASURED = "50.42\t0:00:50\t627.03\t2505.14\t529.39\t556.24\t0.14\t12.90\t87.70\t44.73\n"
 SHORT = "0.09\t0:00:00\tNA\tNA\tNA\tNA\tNA\tNA\tNA\tNA\n"
+USED = {"cpu_s": 1.5, "max_rss_mb": 300.25, "gpu_mb": None}
 
 
-@pytest.mark.parametrize(
-    ("path", "rule"),
-    [
-        ("results/resources/train_grpo/sums/single/none/seed0.resources.tsv", "train_grpo"),
-        ("results/resources/write_toy_corpus.resources.tsv", "write_toy_corpus"),
-        ("/a/resources/b/results/resources/train_toy_model/x.resources.tsv", "train_toy_model"),
-    ],
-)
-def test_the_rule_is_a_segment_of_the_path(path, rule):
-    assert rule_of(Path(path)) == rule
-
-
-@pytest.mark.parametrize("path", ["results/logs/train_grpo.log", "resources"])
-def test_a_path_without_a_rule_is_refused(path):
-    with pytest.raises(ArtifactError, match="its rule is not known"):
-        rule_of(Path(path))
-
-
-def test_a_file_is_read_as_snakemake_writes_it(tmp_path):
-    (tmp_path / "a.tsv").write_text(HEADER + MEASURED + SHORT)
-    assert read_resources(tmp_path / "a.tsv") == [
-        {"s": 50.42, "cpu_time": 44.73, "max_rss": 627.03},
-        {"s": 0.09, "cpu_time": None, "max_rss": None},
-    ]
-
-
-@pytest.mark.parametrize("mark", ["NA", "-", ""])
-def test_what_was_not_measured_is_none(tmp_path, mark):
-    (tmp_path / "a.tsv").write_text(HEADER + MEASURED.replace("627.03", mark))
-    assert read_resources(tmp_path / "a.tsv") == [{"s": 50.42, "cpu_time": 44.73, "max_rss": None}]
+@pytest.mark.parametrize(("row", "seconds"), [(MEASURED, 50.42), (SHORT, 0.09)])
+def test_wall_time_is_read_as_snakemake_writes_it(tmp_path, row, seconds):
+    (tmp_path / "a.tsv").write_text(HEADER + row)
+    assert read_wall(tmp_path / "a.tsv") == seconds
 
 
 @pytest.mark.parametrize(
@@ -50,40 +26,73 @@ def test_what_was_not_measured_is_none(tmp_path, mark):
         "",
         HEADER,
         HEADER + MEASURED.rstrip(),
-        HEADER.replace("cpu_time", "cpu") + MEASURED,
-        HEADER + MEASURED.replace("50.42", "NA"),
-        HEADER + MEASURED.replace("50.42", "nan"),
-        HEADER + MEASURED.replace("44.73", "-1"),
-        HEADER + MEASURED.replace("627.03", "much"),
-        HEADER + "50.42\t0:00:50\n",
+        HEADER + MEASURED + SHORT,
+        HEADER.replace("s\t", "seconds\t", 1) + MEASURED,
+        *(HEADER + MEASURED.replace("50.42", wrong) for wrong in ("NA", "nan", "-1", "")),
     ],
 )
-def test_a_file_of_another_form_is_refused(tmp_path, text):
+def test_a_resources_file_of_another_form_is_refused(tmp_path, text):
     (tmp_path / "a.tsv").write_text(text)
     with pytest.raises(ArtifactError, match=r"a\.tsv: "):
-        read_resources(tmp_path / "a.tsv")
+        read_wall(tmp_path / "a.tsv")
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(ArtifactError, match=r"a\.tsv: no such file"):
-        read_resources(tmp_path / "a.tsv")
+def test_the_last_usage_of_a_log_counts_wherever_in_its_line_it_starts(tmp_path):
+    log = tmp_path / "a.log"
+    lines = [f"usage: {json.dumps(USED | {'cpu_s': 9.0})}", f"50%|###  | 1/2usage: {json.dumps(USED)}", "a warning"]
+    log.write_text("\n".join(lines))
+    assert read_usage(log) == USED
 
 
-def job(wall, cpu=None, memory=None):
-    return {"s": wall, "cpu_time": cpu, "max_rss": memory}
+def test_what_a_job_reports_is_what_is_read(tmp_path, capsys):
+    usage.report_usage()
+    (tmp_path / "a.log").write_text(capsys.readouterr().out)
+    assert read_usage(tmp_path / "a.log").keys() == USED.keys()
 
 
-def test_medians_and_firsts_by_hand():
-    files = {
-        "resources/b/1.resources.tsv": [job(0.1)],
-        "resources/a/1.resources.tsv": [job(1.0, 4.0, 100.0), job(2.0, 5.0, 300.0)],
-        "resources/a/2.resources.tsv": [job(9.0, 6.5, 200.0), job(0.5)],
-        "resources/a/3.resources.tsv": None,
-        "resources/c/1.resources.tsv": None,
-    }
-    # Rule a, wall: 0.5, 1, 2, 9, median 1.5; CPU: 4, 5, 6.5.
-    assert [list(row.values()) for row in resource_rows(files)] == [
-        ["b", "1", "0", "1", "0.10", "0.10", "", "", ""],
-        ["a", "4", "1", "1", "1.50", "9.00", "5.00", "6.50", "300.00"],
-        ["c", "0", "1", "0", "", "", "", "", ""],
+def test_what_is_gone_is_none(tmp_path):
+    (tmp_path / "a.log").write_text("usage: step [-h] --cell TEXT\ndone\n")
+    assert read_usage(tmp_path / "a.log") is None
+    assert read_usage(tmp_path / "b.log") is None
+    assert read_wall(tmp_path / "b.tsv") is None
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"cpu_s": 1.5, "max', "is no JSON"),
+        (json.dumps({"cpu_s": 1.5}), r"its usage has \['cpu_s'\]"),
+        (json.dumps(USED | {"children": 1}), "its usage has"),
+        *((json.dumps(USED | {"cpu_s": wrong}), "cpu_s is") for wrong in (None, -1, True, "1.5", float("inf"))),
+        (json.dumps(USED | {"max_rss_mb": None}), "max_rss_mb is None"),
+        (json.dumps(USED | {"gpu_mb": float("nan")}), "gpu_mb is nan"),
+    ],
+)
+def test_a_usage_of_another_form_is_refused(tmp_path, line, message):
+    (tmp_path / "a.log").write_text(f"usage: {line}\n")
+    with pytest.raises(ArtifactError, match=rf"a\.log: .*{message}"):
+        read_usage(tmp_path / "a.log")
+
+
+def job(rule, wall, cpu=None, memory=None, gpu=None):
+    return Job(rule, wall, None if cpu is None else {"cpu_s": cpu, "max_rss_mb": memory, "gpu_mb": gpu})
+
+
+def test_medians_and_peaks_by_hand():
+    jobs = [
+        job("b", 0.1),
+        job("a", 1.0, 4.0, 100.0),
+        job("a", None, 5.0, 300.0, gpu=40.0),
+        job("c", None),
+        job("a", 9.0, 6.5, 200.0, gpu=70.0),
+        job("a", 2.0),
+        job("a", 0.5, 8.0, 50.0),
     ]
+    # Rule a, wall: 0.5, 1, 2, 9, median 1.5; CPU: 4, 5, 6.5, 8, median 5.75.
+    rows = resource_rows(jobs)
+    assert [list(row.values()) for row in rows] == [
+        ["b", "1", "0", "1", "0.10", "0.10", "", "", "", ""],
+        ["a", "5", "1", "1", "1.50", "9.00", "5.75", "8.00", "300.00", "70.00"],
+        ["c", "1", "1", "1", "", "", "", "", "", ""],
+    ]
+    assert all(tuple(row) == COLUMNS for row in rows)

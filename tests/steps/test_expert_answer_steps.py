@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModel
 
-from slmcollab.artifacts import ArtifactError, Problem, digest, read_json, read_jsonl, write_problems
+from slmcollab.artifacts import ArtifactError, Problem, digest, read_json, read_jsonl, write_jsonl, write_problems
 from slmcollab.experts.features import POOLINGS, read_embedding, read_features, read_header
 from slmcollab.experts.pooling import draw
 from slmcollab.models import chat, fetch, hub, toy
@@ -115,16 +115,17 @@ def test_an_answer_that_fills_the_budget_is_cut(folder, tmp_path):
     assert {(len(row["token_ids"]), row["num_tokens"], row["cut"]) for row in rows} == {(1, 1, True)}
 
 
-def test_prompts_leave_room_for_the_answer(folder, tmp_path, capsys):
+def test_prompts_leave_room_for_the_answer(folder, tmp_path):
     positions, answers = toy.MAX_POSITIONS, tmp_path / "answers.jsonl"
     asked = len(chat.encode(build_tokenizer(), problems([0])[0].messages))  # as long as every other prompt
-    answer(folder, "test", answers, max_new_tokens=positions - asked, max_tokens=positions)
+    rows = answer(folder, "test", answers, max_new_tokens=positions - asked, max_tokens=positions)
+    assert {row["prompt_cut"] for row in rows} == {False}
     settings = {"max_new_tokens": positions - asked + 1, "max_tokens": positions}
     message = rf"problem sums/0: a prompt of {asked} tokens, .* allow {asked - 1} \(10 such prompts\)"
     with pytest.raises(ValueError, match=message):
         answer(folder, "test", answers, **settings)
-    answer(folder, "test", answers, **settings, overflow="truncate")
-    assert "10 of 10 prompts lost their start" in capsys.readouterr().out
+    rows = answer(folder, "test", answers, **settings, overflow="truncate")
+    assert {row["prompt_cut"] for row in rows} == {True}
     with pytest.raises(ValueError, match=r"expert_answers\.max_new_tokens: 512 leaves none of the expert's 512"):
         answer(folder, "test", answers, max_new_tokens=512, max_tokens=512)
 
@@ -144,10 +145,18 @@ def test_scores_of_an_expert(folder, tmp_path):
             "score_mean": 0.0,
         },
         "tasks": {},
-        "shares": {"cut": 0.0, "unparsed": 1.0},
+        "shares": {"cut": 0.0, "unparsed": 1.0, "prompt_cut": 0.0},
         "counts": {"errors": 0, "timed_out": 0, "unseen": 5},
     }
     assert score(folder, "train", tmp_path / "train.json")["metrics"]["accuracy_unseen"] is None
+
+
+def test_scores_say_how_many_prompts_had_lost_their_start(folder, tmp_path):
+    for name in ("test.jsonl", "train.jsonl"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    rows = read_jsonl(folder / "test.answers.jsonl")
+    write_jsonl(tmp_path / "test.answers.jsonl", (row | {"prompt_cut": i < 3} for i, row in enumerate(rows)))
+    assert score(tmp_path, "test", tmp_path / "scores.json")["shares"]["prompt_cut"] == pytest.approx(0.3)
 
 
 def test_scores_are_refused_for_other_problems(folder, tmp_path):
@@ -165,7 +174,7 @@ def test_scores_are_what_the_table_reads(folder, tmp_path):
     header, row = (tmp_path / "table.csv").read_text().splitlines()
     found = dict(zip(header.split(","), row.split(","), strict=True))
     assert (found["benchmark"], found["expert"], found["accuracy"]) == ("sums", "small", "0.00")
-    assert (found["share_unparsed"], found["num_problems"]) == ("1.0000", "10")
+    assert (found["share_unparsed"], found["share_prompt_cut"], found["num_problems"]) == ("1.0000", "0.0000", "10")
 
 
 def test_features_over_prompt_and_answer(folder, tmp_path):

@@ -201,15 +201,21 @@ def test_table2_from_scores_to_bytes(folder):
     assert r"first\_token & \textbf{100.0} & \textbf{100.0} & 0.2500 \\" in (folder / "two.tex").read_text()
 
 
-def test_resources_of_jobs_that_are_there_and_of_one_that_is_gone(folder):
-    files = [f"resources/train/seed{seed}.resources.tsv" for seed in range(3)]
-    (folder / "resources/train").mkdir(parents=True)
-    for file, seconds in zip(files[:2], ("1.5", "2.5"), strict=True):
-        (folder / file).write_text(f"s\th:m:s\tmax_rss\tcpu_time\n{seconds}\t0:00:01\t627.03\t1.25\n")
-    run_step(write_resources_table, cell=json.dumps({"files": files}), table="resources.csv")
+def test_resources_of_jobs_that_are_there_and_of_some_that_lost_a_file(folder):
+    for kind in ("resources/train", "logs/train"):
+        (folder / kind).mkdir(parents=True)
+    for seed, seconds in ((0, "1.5"), (1, "2.5")):
+        (folder / f"resources/train/seed{seed}.tsv").write_text(f"s\tmax_rss\tcpu_time\n{seconds}\t1.00\t0.00\n")
+    for seed, cpu in ((1, 1.25), (2, 1.75)):
+        used = {"cpu_s": cpu, "max_rss_mb": 600 + seed, "gpu_mb": None}
+        (folder / f"logs/train/seed{seed}.log").write_text(f"usage: {json.dumps(used)}\n")
+    jobs = {"train": [f"seed{seed}" for seed in range(4)], "answer": ["seed0"]}
+    patterns = {"resources": "resources/{rule}/{job}.tsv", "log": "logs/{rule}/{job}.log"}
+    run_step(write_resources_table, cell=json.dumps({"jobs": jobs, **patterns}), table="resources.csv")
     assert (folder / "resources.csv").read_text() == (
-        "rule,jobs,without_file,too_short,wall_s_median,wall_s_max,cpu_s_median,cpu_s_max,max_rss_mb\n"
-        "train,2,1,0,2.00,2.50,1.25,1.25,627.03\n"
+        "rule,jobs,without_file,without_usage,wall_s_median,wall_s_max,cpu_s_median,cpu_s_max,max_rss_mb,max_gpu_mb\n"
+        "train,4,2,2,2.00,2.50,1.50,1.75,602.00,\n"
+        "answer,1,1,1,,,,,,\n"
     )
 
 

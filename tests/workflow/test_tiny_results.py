@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from checkout import Checkout, copy_checkout
 
+from slmcollab.report.resources import read_usage
+
 pytestmark = pytest.mark.slow
 RUNS = "results/musketeers/toy_sums"
 # Methods of the config that are not in the tiny grid: trained once here, so that each is known to learn.
@@ -123,15 +125,15 @@ def test_experts_alone_are_right_about_what_they_know(tiny):
 
 
 def test_a_toy_model_is_trained_within_a_minute_on_one_core(tiny):
-    measured = (tiny.run / "results/resources/train_toy_model").glob("*.resources.tsv")
-    seconds = {path.name: pd.read_csv(path, sep="\t")["cpu_time"].max() for path in measured}
+    measured = (tiny.run / "results/logs/train_toy_model").glob("*.log")
+    seconds = {path.name: read_usage(path)["cpu_s"] for path in measured}
     assert len(seconds) == 5
     assert max(seconds.values()) <= 60, seconds
 
 
 def test_trainings_are_few_and_short(tiny):
-    measured = sorted((tiny.run / "results/resources/train_grpo").rglob("*.resources.tsv"))
-    seconds = {str(path): pd.read_csv(path, sep="\t")["cpu_time"].max() for path in measured}
+    measured = sorted((tiny.run / "results/logs/train_grpo").rglob("*.log"))
+    seconds = {str(path): read_usage(path)["cpu_s"] for path in measured}
     assert 30 <= len(seconds) <= 40 + len(BESIDE)
     assert max(seconds.values()) <= 45, seconds
 

@@ -88,7 +88,7 @@ rule write_expert_table:
     input:
         [f"results/experts/{expert}/{benchmark}/test/scores.json" for benchmark, expert in shown.experts_shown(config)],
     output:
-        "results/musketeers/table_experts.csv",
+        report("results/musketeers/table_experts.csv", caption="../report/table_experts.rst", category="n-Musketeers"),
     log:
         "results/logs/write_expert_table.log",
     localrule: True

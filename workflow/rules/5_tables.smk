@@ -1,17 +1,6 @@
-# IN   results/musketeers/**/{scores.json,run.json}, results/experts/**/probe.json, results/resources/, workflow/published/musketeers.csv
+# IN   results/musketeers/**/{scores.json,run.json}, results/experts/**/probe.json, results/{resources,logs}/, workflow/published/musketeers.csv
 # OUT  results/table1.csv, results/table1.provenance.json, results/table_resources.csv
 #      results/musketeers/{table1.csv,table1.tex,table2.csv,table2.tex,table_probe.csv}
-
-# Files of the directive `benchmark:`, named to the table and not its inputs: Snakemake would train again for a lost one.
-RESOURCES = [
-    *paths("results/resources/train_grpo/{benchmark}/{method}/{team}/seed{seed}.resources.tsv", grid.runs(config)),
-    *paths("results/resources/answer_problems/{benchmark}/{method}/{team}/seed{seed}.resources.tsv", grid.runs(config)),
-    *(
-        f"results/resources/extract_features/{expert}/{benchmark}/{split}/{config['features']['sequence']}.resources.tsv"
-        for benchmark, expert in shown.experts_shown(config)
-        for split in ("train", "test")
-    ),
-]
 
 
 rule make_musketeers_table1:
@@ -21,7 +10,7 @@ rule make_musketeers_table1:
         published=os.path.normpath(f"{ROOT}/workflow/published/musketeers.csv"),
     output:
         table="results/musketeers/table1.csv",
-        tex="results/musketeers/table1.tex",
+        tex=report("results/musketeers/table1.tex", caption="../report/table1.rst", category="n-Musketeers"),
     log:
         "results/logs/make_musketeers_table1.log",
     localrule: True
@@ -42,7 +31,7 @@ rule make_table2:
         published=os.path.normpath(f"{ROOT}/workflow/published/musketeers.csv"),
     output:
         table=report("results/musketeers/table2.csv", caption="../report/table2.rst", category="n-Musketeers"),
-        tex="results/musketeers/table2.tex",
+        tex=report("results/musketeers/table2.tex", caption="../report/table2.rst", category="n-Musketeers"),
     log:
         "results/logs/make_table2.log",
     localrule: True
@@ -97,19 +86,25 @@ rule write_probe_table:
 
 
 rule write_resources_table:
-    """Wall time, CPU time and peak memory of trainings, of their answers and of features."""
+    """Wall time, CPU time and peak memory of trainings and of all that runs a model before and after them."""
+    # The files that it reads are no inputs: Snakemake would train again for one that is lost.
     input:
         paths(f"{RUN}/answers.jsonl", grid.runs(config)),
-        [f"results/experts/{expert}/{benchmark}/probe.json" for benchmark, expert in shown.experts_shown(config)],
+        paths(f"{RUN}/attention.json", shown.attention_runs(config)),
+        expand(
+            "results/experts/{shown[1]}/{shown[0]}/{file}",
+            shown=shown.experts_shown(config),
+            file=["probe.json", "test/answers.jsonl"],
+        ),
     output:
-        "results/table_resources.csv",
+        report("results/table_resources.csv", caption="../report/table_resources.rst", category="n-Musketeers"),
     log:
         "results/logs/write_resources_table.log",
     localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:
-        cell=lambda wildcards: grid.as_json({"files": RESOURCES}),
+        cell=cell(shown.resources_cell),
         code=code("slmcollab.steps.write_resources_table"),
     shell:
         "python -m slmcollab.steps.write_resources_table --cell {params.cell:q} --table {output} > {log} 2>&1"

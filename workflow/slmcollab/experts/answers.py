@@ -9,7 +9,7 @@ from slmcollab.scoring.answers import TAG
 from slmcollab.scoring.grader import Grader
 from slmcollab.scoring.score import Score
 
-# Of a row.
+# The keys of a row and their types.
 KINDS = {"id": str, "completion": str, "token_ids": list, "num_tokens": int, "cut": bool, "prompt_cut": bool}
 
 
@@ -19,8 +19,8 @@ def make_row(
     """Return a row of the file.
 
     completion: the answer as text. token_ids: its tokens without the one that ended it. num_tokens: how many were
-    generated, that one included. cut: the budget was full before one came. prompt_cut: the prompt
-    had lost its start, so the question may not have been read whole.
+    generated, that one included. cut: the budget was full before one came. prompt_cut: the prompt had lost its
+    start, so the question may not have been read whole.
     """
     return {
         "id": problem_id,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from slmcollab.artifacts import ArtifactError
 from slmcollab.report.tables import format_number
@@ -87,9 +87,9 @@ def resource_rows(jobs: Iterable[Job]) -> list[dict[str, str]]:
     return rows
 
 
-def _checked(path: Path, name: str, value: float | None) -> float | None:
+def _checked(path: Path, name: str, value: Any) -> float | None:
     if value is None and name == "gpu_mb":
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         raise ArtifactError(f"{path}: {name} is {value!r}, not a number of seconds or MiB")
-    return value
+    return float(value)

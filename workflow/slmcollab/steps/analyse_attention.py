@@ -6,12 +6,10 @@ from statistics import fmean
 
 import tyro
 
-from slmcollab import artifacts, seeding
+from slmcollab import artifacts, seeding, usage
 from slmcollab.experts.features import read_features
-from slmcollab.rl.adapters import load_adapter
-from slmcollab.rl.conditioned import load_policy
+from slmcollab.rl import adapters, conditioned, record
 from slmcollab.rl.exposed import ExpertFiles
-from slmcollab.rl.record import check_run
 from slmcollab.rl.static_attention import freeze
 from slmcollab.scoring.grader import Grader
 
@@ -33,10 +31,10 @@ def main(
 ) -> None:
     """Answer the test problems with attention frozen at its mean over train prompts; say how static it was anyway."""
     settings, split, scored = json.loads(cell), artifacts.read_problems(problems), artifacts.read_json(scores)
-    check_run(run, json.loads(train_cell), train_code, seed, adapter)
+    record.check_run(run, json.loads(train_cell), train_code, seed, adapter)
     seeding.fix_threads(settings["numeric_threads"])
-    loaded = load_policy(policy, split, files, settings, seed=seed, split="test")
-    model = load_adapter(loaded.model, adapter)
+    loaded = conditioned.load_policy(policy, split, files, settings, seed=seed, split="test")
+    model = adapters.load_adapter(loaded.model, adapter)
     known = [read_features(path, settings["features"]["pooling"]) for path in train_features]
     found = freeze(model, settings["experts"], loaded.context.features, known)
     texts = loaded.tokenizer.batch_decode(loaded.answer(model, settings), skip_special_tokens=True)
@@ -45,6 +43,7 @@ def main(
     named = {key: settings[key] for key in ("benchmark", "method", "team", "experts")} | {"seed": seed}
     found |= {"accuracy": scored["metrics"]["accuracy"], "accuracy_frozen": 100 * fmean(right)}
     artifacts.write_json(attention, named | found | {"num_problems": len(split)})
+    usage.report_usage()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import tyro
 
-from slmcollab import artifacts, seeding
+from slmcollab import artifacts, seeding, usage
 from slmcollab.generation.greedy import end_ids
 from slmcollab.rl.adapters import load_adapter
 from slmcollab.rl.conditioned import load_policy
@@ -41,6 +41,7 @@ def main(
         for problem, text, ids in zip(split, texts, completions, strict=True)
     ]
     artifacts.write_jsonl(output, rows)
+    usage.report_usage()
 
 
 if __name__ == "__main__":
