@@ -12,13 +12,16 @@ from pathlib import Path
 
 import pytest
 import torch
+import tyro
 
 import slmcollab
 from slmcollab import artifacts, seeding
 from slmcollab.experts.answers import make_row
 from slmcollab.experts.features import read_features, write_features
-from slmcollab.models import fetch, toy
-from slmcollab.rl.exposed import shuffled_rows
+from slmcollab.models import fetch, hub, toy
+from slmcollab.rl.conditioned import load_policy
+from slmcollab.rl.exposed import ExpertFiles, shuffled_rows
+from slmcollab.steps import train_grpo
 
 GRPO = {
     "prompts_per_step": 2,
@@ -312,9 +315,6 @@ def test_shuffled_features_are_the_other_problems(world, problems, tmp_path):
 @pytest.mark.slow
 def test_answers_in_a_drawn_order_are_a_switch_of_training(world, tmp_path):
     """Of two experts, about half of the problems hear the second one first, in training and not in evaluation."""
-    from slmcollab.rl.conditioned import load_policy
-    from slmcollab.rl.exposed import ExpertFiles
-
     cell = {name: value for name, value in CELL.items() if name not in ("adapter", "features")}
     cell |= {"operator": "text", "text": {**TEXT, "shuffled_order": True}}
     manifests, answers = ([world / f"{e}.{suffix}" for e in cell["experts"]] for suffix in ("json", "jsonl"))
@@ -327,3 +327,19 @@ def test_answers_in_a_drawn_order_are_a_switch_of_training(world, tmp_path):
         first[split] = ["[1] math" in text for text in texts]
     assert first["test"] == 6 * [True]
     assert 0 < sum(first["train"]) < 6
+
+
+@pytest.mark.slow
+def test_a_training_job_loads_the_policy_and_no_expert(world, tmp_path, monkeypatch):
+    loaded, load = [], hub.load_model
+
+    def recorded(folder, *, dtype):
+        loaded.append(folder)
+        return load(folder, dtype=dtype)
+
+    monkeypatch.setattr(hub, "load_model", recorded)
+    cell = {**CELL, "grpo": {**GRPO, "max_steps": 1}}
+    command = [str(argument) for argument in train_command(world, tmp_path, cell)]
+    tyro.cli(train_grpo.main, args=command, config=(tyro.conf.OmitArgPrefixes,))
+    assert loaded == [world / "policy/weights"]
+    assert (tmp_path / "run.json").exists()
