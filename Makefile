@@ -16,7 +16,7 @@ test: lint
 	python -m pytest -ra $(if $(MARKED),--strict-skips,-m "not slow and not cluster")
 
 bench: .venv/installed
-	OMP_NUM_THREADS=1 python tests/bench/run.py $(if $(CHECK),--check)
+	OMP_NUM_THREADS=1 PYTHONWARNINGS=ignore python tests/bench/run.py $(if $(CHECK),--check)
 
 small: .venv/installed
 	.venv/bin/pip install --quiet --no-deps --requirement requirements-small.txt

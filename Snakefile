@@ -8,6 +8,7 @@ configfile: f"{workflow.basedir}/config.yaml"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/common_files.smk"
 include: "workflow/rules/1_models.smk"
 include: "workflow/rules/2_data.smk"
 include: "workflow/rules/3_experts.smk"

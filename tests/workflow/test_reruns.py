@@ -81,11 +81,17 @@ def test_an_edit_of_the_adapter_reruns_its_trainings_but_no_feature_and_not_sing
     assert planned["score_answers"] == {f"{run}/scores.json" for run in [*HIDDEN_STATE, *ABLATIONS]}
 
 
-def test_an_edit_of_how_answers_are_shown_reruns_what_shows_them(checkout):
-    edit(checkout.folder / "workflow/slmcollab/context/answer_block.py", "Answers of", "What is said by")
-    planned = checkout.planned("all")
-    assert planned["train_grpo"] >= {f"{RUNS}/routing/toy/seed0/adapter"}
-    assert "generate_expert_answers" not in planned
+@pytest.mark.parametrize("block", [{"router": {"entropy_bonus": 0.5}}, {"text": {"answer_tokens": 4}}], ids=str)
+def test_a_setting_of_routing_reruns_what_routes(checkout, tmp_path, block):
+    planned = changed(checkout, tmp_path, **block).planned("all")
+    assert set(planned) == {"train_grpo", *AFTER_TRAINING, *TABLES}
+    assert planned["train_grpo"] == {f"{RUNS}/routing/toy/seed0/adapter"}
+
+
+def test_another_budget_of_experts_answers_reruns_them_and_who_reads_them(checkout, tmp_path):
+    planned = changed(checkout, tmp_path, expert_answers={"max_new_tokens": 3}).planned("all")
+    assert planned["train_grpo"] == {f"{RUNS}/routing/toy/seed0/adapter"}
+    assert {"generate_expert_answers", "score_expert_answers", "write_expert_table"} <= set(planned)
     assert "extract_features" not in planned
 
 

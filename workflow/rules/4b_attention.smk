@@ -40,6 +40,7 @@ rule analyse_attention:
     shell:
         "python -m slmcollab.steps.analyse_attention --cell {params.cell:q} --seed {wildcards.seed}"
         " --run {input.run} --train-cell {params.train_cell:q} --train-code {params.train_code}"
-        " --policy {input.policy} --adapter {input.adapter} --scores {input.scores}"
-        " --train-features {input.train_features}"
-        " --problems {input.problems} " + EXPOSED + " --attention {output} > {log} 2>&1"
+        " --policy {input.policy} --adapter {input.adapter}"
+        " --scores {input.scores} --train-features {input.train_features} --problems {input.problems} "
+        + EXPOSED
+        + " --attention {output} > {log} 2>&1"

@@ -87,6 +87,7 @@ rule write_probe_table:
 
 rule write_resources_table:
     """Wall time, CPU time and peak memory of trainings and of all that runs a model before and after them."""
+
     # The files that it reads are no inputs: Snakemake would train again for one that is lost.
     input:
         paths(f"{RUN}/answers.jsonl", grid.runs(config)),

@@ -2,19 +2,6 @@
 # OUT  results/musketeers/{figure4,figure6a,figure6b}.{pdf,png,csv}
 
 
-def reported(figure):
-    """Return the output files of a figure by name, each with its caption for the report."""
-    files = {}
-    for suffix, content in (("pdf", "figure, for print"), ("png", "figure"), ("csv", "numbers behind it")):
-        files[suffix] = report(
-            f"results/musketeers/{figure}.{suffix}",
-            caption=f"../report/{figure}.rst",
-            category="n-Musketeers",
-            labels={"item": figure.replace("figure", "Figure "), "content": content},
-        )
-    return files
-
-
 rule plot_figure4:
     """Share of attention per expert, its entropy and the reward over training steps, per benchmark and team."""
     input:
