@@ -5,7 +5,7 @@ import json
 import pytest
 
 from slmcollab.artifacts import ArtifactError, digest, read_json, write_json, write_jsonl, write_problems
-from slmcollab.benchmarks import toy_sums
+from slmcollab.benchmarks import toy_digits
 from slmcollab.steps import score_answers
 
 CELL = {
@@ -22,7 +22,8 @@ CELL = {
 @pytest.fixture
 def files(tmp_path):
     """A run that is right on the sums below 10 and cut on the others."""
-    splits = toy_sums.load({"benchmark": "toy_sums", "num_train": 75, "num_test": 100}, 42)
+    block = {"benchmark": "toy_sums", "tasks": {"sums": {}}, "num_train": 75, "num_test": 100}
+    splits = toy_digits.load(block, 42)
     paths = {name: tmp_path / name for name in ("answers", "problems", "train_problems", "run", "history", "scores")}
     write_problems(paths["problems"], splits.test)
     write_problems(paths["train_problems"], splits.train)
