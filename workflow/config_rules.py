@@ -6,9 +6,17 @@ from difflib import get_close_matches
 from typing import Any
 
 from grid import BASE, NO_TEAM, Config, listed_methods, reads_experts, runs, teams_of, uses
+from results_grid import variants
 
 KeyPath = tuple[str | int, ...]
 BATCHES = {"prompts_per_step", "group_size", "completions_per_device"}
+# Methods that tables and claims know by their names, and what these mean.
+FIXED: dict[str, Config] = {
+    "single": {"operator": "none"},
+    "prefix": {"operator": "prefix"},
+    BASE: {"operator": BASE},
+    "hidden_state_shuffled": {"operator": BASE, "shuffled": True},
+}
 HEADS = {"latent_dim", "num_heads"}
 
 
@@ -85,16 +93,25 @@ def team_faults(config: Config) -> Iterator[str]:
 
 
 def grid_faults(config: Config) -> Iterator[str]:
-    """Yield a fault for a grid without a run, and for a method that stands in both of its lists."""
+    """Yield a fault for a grid of no run, a method that is not what its name says, an ablation that nothing shows."""
     grid = config["grid"]
     if not runs(config):
         yield line(("grid", "fewer_seeds"), got(grid.get("fewer_seeds", [])), "what leaves at least one run")
-    base = config["methods"].get(BASE)
-    if base and (base["operator"] != BASE or base.get("shuffled")):
-        yield line(("methods", BASE), got(base), f"operator {BASE} without shuffled: figures and claims are about it")
+    for method, fixed in FIXED.items():
+        block = config["methods"].get(method, fixed)
+        if {key: value for key, value in block.items() if key not in ("teams", "benchmarks")} != fixed:
+            allowed = f"{json.dumps(fixed)}, teams and benchmarks: tables and claims know it by this name"
+            yield line(("methods", method), got(block), allowed)
+    shown = {method for key in ("pooling", "m") for method in variants(config, key).values()}
     for method in grid.get("ablations", []):
-        if method in grid["methods"]:
-            yield line(("grid", "ablations"), got(method), "methods that are not in grid.methods")
+        if method in grid["methods"] or method not in shown:
+            yield line(
+                ("grid", "ablations"), got(method), f"methods that differ from {BASE} in pooling or m alone, once"
+            )
+    for index, entry in enumerate(grid.get("fewer_seeds", [])):
+        if entry["seeds"] and not set(entry["seeds"]) & set(grid["seeds"]):
+            allowed = f"[] or some of grid.seeds: {', '.join(map(str, grid['seeds']))}"
+            yield line(("grid", "fewer_seeds", index, "seeds"), got(entry["seeds"]), allowed)
 
 
 def size_faults(config: Config) -> Iterator[str]:

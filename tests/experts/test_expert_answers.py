@@ -3,7 +3,8 @@
 import pytest
 
 from slmcollab.artifacts import ArtifactError, Problem, write_jsonl
-from slmcollab.experts.answers import grade_both, make_row, read_answers, tag_bare
+from slmcollab.experts.answers import make_row, read_answers
+from slmcollab.scoring.bare import grade_both, tag_bare
 from slmcollab.scoring.grader import Grader
 
 PROBLEMS = [Problem(id=f"sums/{i}", question=f"{i}?", messages=[], answer=str(i)) for i in range(3)]

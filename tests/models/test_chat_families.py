@@ -199,3 +199,29 @@ def test_gpt2_reads_the_end_of_a_prompt_longer_than_its_positions_and_the_cut_is
     fitted, cut = fit_prompts(prompts, ["a/0", "a/1"], limit=1024, overflow="truncate")
     assert (fitted[0], cut) == (prompts[0], [False, True])
     assert tokenizer.decode(fitted[1]) == 1023 * "x" + "\n"
+
+
+MARKS = ["<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|return|>"]
+THOUGHT = "<|channel|>analysis<|message|>2 + 3, so 5<|end|><|start|>assistant"
+
+
+@pytest.mark.parametrize(
+    ("completion", "says"),
+    [
+        (f"{THOUGHT}<|channel|>final<|message|>5", "5"),
+        (f"{THOUGHT}<|channel|>final <|constrain|>json<|message|>5<|return|>", "5"),
+        ("<|channel|>final<|message|>4<|end|><|start|>assistant<|channel|>final<|message|>5", "5"),
+        ("<|channel|>analysis<|message|>2 + 3 is", "2 + 3 is"),  # the budget ended while it thought
+        ("<|channel|>analysis", ""),
+        ("", ""),
+    ],
+)
+def test_of_a_model_that_speaks_in_channels_the_final_message_counts(completion, says):
+    tokenizer = make_tokenizer(None, merged=[*MARKS, "<|constrain|>"], eos="<|return|>")
+    assert chat.spoken(tokenizer, tokenizer(completion, add_special_tokens=False).input_ids) == says
+
+
+def test_of_any_other_model_the_whole_completion_counts():
+    tokenizer = make_tokenizer(None)
+    ids = tokenizer("final 5</s>", add_special_tokens=False).input_ids
+    assert chat.spoken(tokenizer, ids) == "final 5"

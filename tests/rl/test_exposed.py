@@ -17,7 +17,8 @@ def split(*questions):
 
 
 def write(path, rows):
-    write_features(path, {"last_token": torch.tensor(rows)}, {}, [str(i) for i in range(len(rows))])
+    header = {"expert": path.name, "id": "", "revision": "", "code": "", "truncated": "0"}
+    write_features(path, {"last_token": torch.tensor(rows)}, header, [str(i) for i in range(len(rows))])
     return path
 
 
@@ -51,23 +52,29 @@ def test_one_question_cannot_be_shuffled():
 
 def test_rows_are_those_of_the_problems(tmp_path):
     paths = [write(tmp_path / "one", [[1.0], [2.0]]), write(tmp_path / "two", [[3.0, 4.0], [5.0, 6.0]])]
-    one, two = load_features(paths, "last_token", split("a", "b"), None)
+    one, two = load_features(paths, ["one", "two"], "last_token", split("a", "b"), None)
     assert (one.tolist(), two.tolist()) == ([[1.0], [2.0]], [[3.0, 4.0], [5.0, 6.0]])
-    one, two = load_features(paths, "last_token", split("a", "b"), random.Random(0))
+    one, two = load_features(paths, ["one", "two"], "last_token", split("a", "b"), random.Random(0))
     assert (one.tolist(), two.tolist()) == ([[2.0], [1.0]], [[5.0, 6.0], [3.0, 4.0]])
 
 
 def test_files_that_do_not_fit_the_problems_are_refused(tmp_path):
     with pytest.raises(ArtifactError, match="2 rows of features for 3 problems"):
-        load_features([write(tmp_path / "short", [[1.0], [2.0]])], "last_token", split("a", "b", "c"), None)
+        load_features([write(tmp_path / "short", [[1.0], [2.0]])], ["short"], "last_token", split("a", "b", "c"), None)
     with pytest.raises(ArtifactError, match="a row is zero"):
-        load_features([write(tmp_path / "zero", [[1.0], [0.0]])], "last_token", split("a", "b"), None)
+        load_features([write(tmp_path / "zero", [[1.0], [0.0]])], ["zero"], "last_token", split("a", "b"), None)
 
 
 def answered(path, *texts):
     rows = [make_row(f"p/{i}", text, [1, 2], ended=True) for i, text in enumerate(texts)]
     write_jsonl(path, rows)
     return path
+
+
+def test_features_of_another_expert_are_refused(tmp_path):
+    paths = [write(tmp_path / "one", [[1.0], [2.0]]), write(tmp_path / "two", [[3.0], [5.0]])]
+    with pytest.raises(ArtifactError, match="one: of expert 'one', where 'two' is asked for"):
+        load_features(paths, ["two", "one"], "last_token", split("a", "b"), None)
 
 
 def test_answers_come_expert_by_expert_cut_to_the_policys_tokens_and_cannot_end_the_turn(tmp_path, tokenizer):
@@ -83,16 +90,27 @@ def test_answers_come_expert_by_expert_cut_to_the_policys_tokens_and_cannot_end_
 def test_the_best_expert_is_the_first_of_those_most_often_right_on_train(tmp_path):
     def scores(*accuracies):
         for i, accuracy in enumerate(accuracies):
-            write_json(tmp_path / f"{i}.json", {"split": "train", "metrics": {"accuracy_bare": accuracy}})
+            write_json(
+                tmp_path / f"{i}.json", {"expert": f"e{i}", "split": "train", "metrics": {"accuracy_bare": accuracy}}
+            )
         return [tmp_path / f"{i}.json" for i in range(len(accuracies))]
 
-    assert best_expert(scores(3.0, 50.0, 50.0)) == 1
-    assert best_expert([]) is None
+    experts = ["e0", "e1", "e2"]
+    assert best_expert(scores(3.0, 50.0, 50.0), experts) == 1
+    assert best_expert([], experts) is None
+    with pytest.raises(ArtifactError, match=r"0\.json: of expert 'e0', where 'e1' is asked for"):
+        best_expert(scores(3.0, 50.0), ["e1", "e0"])
+    write_json(tmp_path / "0.json", {"expert": "e0", "split": "test", "metrics": {"accuracy_bare": 1.0}})
+    with pytest.raises(ArtifactError, match="not the scores of an expert on train"):
+        best_expert([tmp_path / "0.json"], experts)
 
 
 def test_an_embedding_has_a_row_per_problem(tmp_path):
-    write_features(tmp_path / "e", {"embedding": torch.ones(2, 3)}, {}, ["0", "1"])
-    assert load_embedding([tmp_path / "e"], split("a", "b")).shape == (2, 3)
-    assert load_embedding([], split("a")) is None
+    header = {"expert": "e", "id": "", "revision": "", "code": "", "truncated": "0"}
+    write_features(tmp_path / "e", {"embedding": torch.ones(2, 3)}, header, ["0", "1"])
+    assert load_embedding([tmp_path / "e"], "e", split("a", "b")).shape == (2, 3)
+    assert load_embedding([], None, split("a")) is None
+    with pytest.raises(ArtifactError, match="of expert 'e', where 'other' is asked for"):
+        load_embedding([tmp_path / "e"], "other", split("a", "b"))
     with pytest.raises(ArtifactError, match="2 rows of features for 3 problems"):
-        load_embedding([tmp_path / "e"], split("a", "b", "c"))
+        load_embedding([tmp_path / "e"], "e", split("a", "b", "c"))

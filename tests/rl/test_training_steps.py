@@ -70,12 +70,15 @@ def world(base, tokenizer, problems, tmp_path_factory):
     generator, ids = torch.Generator().manual_seed(0), [problem.id for problem in problems]
     for expert, width in {"math": 8, "naive": 12}.items():
         rows = torch.randn(len(problems), width, generator=generator)
-        write_features(root / f"{expert}.safetensors", {"last_token": rows}, HEADER, ids)
-        write_features(root / "embedding.safetensors", {"embedding": rows}, HEADER, ids)
+        write_features(root / f"{expert}.safetensors", {"last_token": rows}, HEADER | {"expert": expert}, ids)
+        write_features(root / "embedding.safetensors", {"embedding": rows}, HEADER | {"expert": "sentences"}, ids)
         # No weights of an expert are here: a training job reads what experts exposed, and never an expert.
         artifacts.write_json(root / f"{expert}.json", {"id": None, "revision": None})
         artifacts.write_jsonl(root / f"{expert}.jsonl", (make_row(i, f"{expert} says 7", [1], ended=True) for i in ids))
-        artifacts.write_json(root / f"{expert}.scores.json", {"metrics": {"accuracy_bare": float(width)}})
+        artifacts.write_json(
+            root / f"{expert}.scores.json",
+            {"expert": expert, "split": "train", "metrics": {"accuracy_bare": float(width)}},
+        )
     return root
 
 
@@ -306,7 +309,8 @@ def test_shuffled_features_are_the_other_problems(world, problems, tmp_path):
         (reordered / name).symlink_to(world / name)
     for expert in CELL["experts"]:
         rows = read_features(world / f"{expert}.safetensors", "last_token")[order]
-        write_features(reordered / f"{expert}.safetensors", {"last_token": rows}, HEADER, [p.id for p in problems])
+        header = HEADER | {"expert": expert}
+        write_features(reordered / f"{expert}.safetensors", {"last_token": rows}, header, [p.id for p in problems])
     finish(start("train_grpo", train_command(reordered, tmp_path / "by_hand", short, seed=3)))
     for name in ("adapter/adapter_model.safetensors", "history.csv"):
         assert (tmp_path / "shuffled" / name).read_bytes() == (tmp_path / "by_hand" / name).read_bytes()

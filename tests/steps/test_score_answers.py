@@ -37,10 +37,10 @@ def files(tmp_path):
         for problem in splits.test
     ]
     write_jsonl(paths["answers"], reversed(rows))
-    write_json(paths["run"], {"seed": 3, "code": "abc", "packages": {"torch": "2"}})
     paths["history"].write_text(
         "step,reward,share_cut,share_unparsed,frac_reward_zero_std,kl\n1,0.25,0,0.5,1,\n2,0.75,1,0.5,0,0.1\n"
     )
+    write_json(paths["run"], {"seed": 3, "code": "abc", "outputs": {"history": digest(paths["history"])}})
     return paths
 
 
@@ -60,7 +60,7 @@ def test_scores_of_a_run(files):
     assert result["shares"] == {"cut": pytest.approx(0.45), "unparsed": pytest.approx(0.45)}
     assert result["counts"] == {"errors": 0, "timed_out": 0, "unseen": 25}
     assert result["training"]["reward_last_tenth"] == 0.75
-    assert result["provenance"]["run"] == {"seed": 3, "code": "abc", "packages": {"torch": "2"}}
+    assert result["provenance"]["run"] == read_json(files["run"])
     assert result["provenance"]["code"] == {"answers": "abc", "scores": "def"}
     inputs = ("answers", "problems", "train_problems", "history")
     assert result["provenance"]["inputs"] == {name: digest(files[name]) for name in inputs}
@@ -84,3 +84,9 @@ def test_unanswered_problems_are_refused(files):
     with pytest.raises(ArtifactError, match="1 of 100 problems unanswered"):
         score_answers.main(cell=json.dumps(CELL), code="def", answers_code="abc", seed=3, **files)
     assert not files["scores"].exists()
+
+
+def test_a_history_that_the_run_does_not_record_is_refused(files):
+    files["history"].write_text(files["history"].read_text().replace("0.75", "0.85"))
+    with pytest.raises(ArtifactError, match="not the history that"):
+        score_answers.main(cell=json.dumps(CELL), code="def", answers_code="abc", seed=3, **files)

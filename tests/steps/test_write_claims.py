@@ -14,6 +14,7 @@ SINGLE, HIDDEN = ("sums", "single", "none"), ("sums", "hidden_state", "toy")
 RUNS = [dict(zip(("benchmark", "method", "team", "seed"), (*cell, 0), strict=True)) for cell in (SINGLE, HIDDEN)]
 ROLES = {"gain": "sums", "no_gain": [], "saturated": [], "harder": [], "team": "toy"}
 CELL = {"runs": RUNS, "teams": {"toy": ["a"]}, "poolings": {"last_token": "hidden_state"}, "sizes": {}, "roles": ROLES}
+PATTERN = "{benchmark}/{method}/{team}/seed{seed}"
 PLAIN = "step,reward\n1,0.5\n"
 ATTENDED = (
     "step,reward,reward_without_context,attention_entropy,attention_entropy_prompt,attention_share/a\n1,0.5,,0,0,1\n"
@@ -25,15 +26,17 @@ PUBLISHED = "benchmark,method,team,metric,mean,std,source\nall,hidden_state,best
 def options(tmp_path):
     for index, (run, right) in enumerate(zip(RUNS, (0.0, 1.0), strict=True)):
         problems = {f"sums/{number}": {"score": right, "seen": False} for number in range(10)}
-        write_json(tmp_path / f"{index}.json", run | {"metrics": {"accuracy": 100 * right}, "problems": problems})
-        (tmp_path / f"{index}.csv").write_text([PLAIN, ATTENDED][index])
+        folder = tmp_path / PATTERN.format(**run)
+        folder.mkdir(parents=True)
+        write_json(folder / "scores.json", run | {"metrics": {"accuracy": 100 * right}, "problems": problems})
+        (folder / "history.csv").write_text([PLAIN, ATTENDED][index])
+    measured = {"shares": {"a": 1.0}, "prompt_variance_share": None, "accuracy": 100.0, "accuracy_frozen": 100.0}
+    write_json(folder / "attention.json", run | measured)
     write_json(tmp_path / "manifest.json", {"model": "a", "hidden_size": 8, "num_parameters": 100})
     (tmp_path / "published.csv").write_text(PUBLISHED)
     return {
         "cell": json.dumps(CELL),
-        "scores": [str(tmp_path / "0.json"), str(tmp_path / "1.json")],
-        "histories": [str(tmp_path / "0.csv"), str(tmp_path / "1.csv")],
-        "attention": [],
+        "runs": str(tmp_path / PATTERN),
         "manifests": [str(tmp_path / "manifest.json")],
         "published": str(tmp_path / "published.csv"),
         "claims": str(tmp_path / "claims.csv"),
@@ -58,7 +61,7 @@ def test_the_table_has_every_claim_and_says_what_is_missing(options, tmp_path):
         *("100.00", "0.0020", "10", "1", "holds"),
     ]
     assert {row["verdict"] for name, row in verdicts.items() if name != "A1"} == {"not run"}
-    assert "no attention.json of sums/hidden_state/toy/0" in verdicts["A17"]["reason"]
+    assert "prompt_variance_share is null" in verdicts["A17"]["reason"]
     assert {row["published"] for row in rows} == {""}  # sums is no benchmark of the paper
 
 
@@ -69,7 +72,13 @@ def test_the_same_files_give_the_same_bytes(options, tmp_path):
     assert (tmp_path / "claims.csv").read_bytes() == first
 
 
-@pytest.mark.parametrize("name", ["1.json", "1.csv", "manifest.json", "published.csv"])
+RUN = "sums/hidden_state/toy/seed0"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [f"{RUN}/scores.json", f"{RUN}/history.csv", f"{RUN}/attention.json", "manifest.json", "published.csv"],
+)
 @pytest.mark.parametrize("fault", ["missing", "cut"])
 def test_a_file_that_is_missing_or_cut_is_named(options, tmp_path, name, fault):
     path = tmp_path / name

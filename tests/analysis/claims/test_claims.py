@@ -178,6 +178,18 @@ def test_without_a_control_it_is_not_known_where_shuffled_features_fall_to():
     assert (found.verdict, "no run of prefix" in found.reason) == (NOT_RUN, True)
 
 
+@pytest.mark.parametrize(("claim", "role"), [("A7", "naive_expert"), ("A8", "large_expert")])
+def test_an_expert_that_is_alone_in_its_team_has_no_share_to_judge(claim, role):
+    alone = world(without=[cell for cell in HIDDEN_CELLS if cell != LLM], roles={role: "solo"})
+    found = verdict(replace(alone, teams={"llm": ["solo"], "default": ["math"], "naive": ["math"]}), claim)
+    assert (found.verdict, found.reason) == (NOT_RUN, "solo is alone in its team")
+
+
+def test_where_hidden_states_give_no_gain_a_static_attention_shows_nothing():
+    found = verdict(world(right={DEFAULT: [100, 101, 103]}), "A17")
+    assert (found.verdict, "so there is no gain" in found.reason) == (NOT_RUN, True)
+
+
 def test_a_lead_that_is_missing_before_the_first_update_counts_for_nothing():
     found = verdict(world(lead=np.array([-0.1] + [0.1] * 9)), "A11")
     assert (found.verdict, found.reason) == (HOLDS, "2 holds")

@@ -1,5 +1,6 @@
 """Messages to prompt ids in a model's own chat template, whatever that template cannot do."""
 
+import re
 from collections.abc import Sequence
 
 from jinja2.exceptions import TemplateError
@@ -14,6 +15,8 @@ _PINNED_DATE = (
     "{{ dates[format] or raise_exception('no date is pinned in the format ' ~ format) }}"
     "{%- endmacro -%}"
 )
+CHANNEL = "<|channel|>"
+_MESSAGE = re.compile(r"<\|channel\|>(\w+).*?<\|message\|>(.*?)(?=<\|(?:end|return|start|call)\|>|\Z)", re.DOTALL)
 _SETTINGS = {
     "dates": _DATES,
     "date_string": _DATES["%d %b %Y"],
@@ -51,6 +54,19 @@ def encode_parts(tokenizer: PreTrainedTokenizerBase, messages: Messages) -> tupl
             f"use context_position: end"
         )
     return turn, prompt[len(turn) :]
+
+
+def spoken(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> str:
+    """Return what a completion says, without special tokens.
+
+    A model that speaks in channels (gpt-oss) says its last final message, or, where the budget ended before one, its
+    last message of any channel; the channels' names are no part of it.
+    """
+    if CHANNEL not in tokenizer.get_vocab():
+        return tokenizer.decode(ids, skip_special_tokens=True)
+    messages = _MESSAGE.findall(tokenizer.decode(ids, skip_special_tokens=False))
+    finals = [text for channel, text in messages if channel == "final"]
+    return (finals or [text for _, text in messages] or [""])[-1]
 
 
 def _ids(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.textpath import TextPath
+from matplotlib.ticker import MaxNLocator
 
 from slmcollab.analysis.attention import block_means
 from slmcollab.report.style import PAGE_WIDTH
@@ -97,6 +98,7 @@ def draw_mean(
 def limit_steps(axes: Axes, step: Int[np.ndarray, " step"]) -> None:
     first, last = step[[0, -1]]
     axes.set_xlim(first, max(last, first + 1))
+    axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
 
 
 def label_ends(axes: Axes, names: Sequence[str], colors: Sequence[str], ends: Sequence[tuple[float, float]]) -> None:

@@ -100,7 +100,7 @@ def load_policy(
     weights = hub.weights(manifest)
     model, tokenizer = hub.load_model(weights, dtype=settings.dtype), hub.load_tokenizer(weights)
     shuffle = seeding.python_generator(seed, "shuffled", split) if settings.shuffled else None
-    features = exposed.load_features(files.features, settings.pooling, problems, shuffle)
+    features = exposed.load_features(files.features, settings.experts, settings.pooling, problems, shuffle)
     answers = exposed.load_answers(files.answers, problems, tokenizer, settings.answer_tokens or 0)
     answers_by_problem = [list(row) for row in zip(*answers, strict=True)] or [[] for _ in problems]
     if settings.shuffled_order and settings.router is None and split == "train":
@@ -113,8 +113,8 @@ def load_policy(
         settings,
         features=features,
         answers=answers_by_problem,
-        embeddings=exposed.load_embedding(files.embedding, problems),
-        best=exposed.best_expert(files.expert_scores),
+        embeddings=exposed.load_embedding(files.embedding, settings.router and settings.router.encoder, problems),
+        best=exposed.best_expert(files.expert_scores, settings.experts),
         seed=seed,
     )
 

@@ -2,9 +2,10 @@
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -13,7 +14,7 @@ from transformers import PreTrainedTokenizerBase
 
 from slmcollab.artifacts import ArtifactError, Problem, read_json
 from slmcollab.experts.answers import read_answers
-from slmcollab.experts.features import read_embedding, read_features
+from slmcollab.experts.features import read_embedding, read_features, read_header
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,21 @@ class ExpertFiles:
 
 
 def load_features(
-    paths: Sequence[Path], pooling: str | None, problems: Sequence[Problem], shuffle: random.Random | None
+    paths: Sequence[Path],
+    experts: Sequence[str],
+    pooling: str | None,
+    problems: Sequence[Problem],
+    shuffle: random.Random | None,
 ) -> list[Float[Tensor, "problem _"]]:
     """Return one tensor (problem, expert width) per file; with `shuffle`, each problem has the features of another one.
 
-    Raises ArtifactError where a file has another number of rows than there are problems, or values that no operator can
-    scale: not finite, or a row of zeros.
+    Raises ArtifactError where a file is of another expert, has another number of rows than there are problems, or
+    values that no operator can scale: not finite, or a row of zeros.
     """
     order = shuffled_rows([problem.question for problem in problems], shuffle) if shuffle else range(len(problems))
     features = []
-    for path in paths:
+    for path, expert in zip(paths, experts, strict=False):
+        check_expert(path, read_header(path), expert)
         rows = read_features(path, pooling)
         _check_rows(path, rows, len(problems))
         if not torch.isfinite(rows).all() or not rows.any(dim=1).all():
@@ -92,26 +98,42 @@ def load_answers(
 
 
 def _quotable(text: str, tokenizer: PreTrainedTokenizerBase, answer_tokens: int) -> str:
-    special = re.compile("|".join(map(re.escape, tokenizer.all_special_tokens)))
+    added = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
+    special = re.compile("|".join(map(re.escape, {*tokenizer.all_special_tokens, *added})) or r"(?!)")
     while special.search(text):  # what is left may join to another one
         text = special.sub("", text)
     ids = tokenizer(text, add_special_tokens=False).input_ids
     return text if len(ids) <= answer_tokens else tokenizer.decode(ids[:answer_tokens])
 
 
-def load_embedding(paths: Sequence[Path], problems: Sequence[Problem]) -> Float[Tensor, "problem width"] | None:
+def load_embedding(
+    paths: Sequence[Path], encoder: str | None, problems: Sequence[Problem]
+) -> Float[Tensor, "problem width"] | None:
     """Return the sentence embedding of each question, None where no router asks for it."""
     if not paths:
         return None
+    check_expert(paths[0], read_header(paths[0]), encoder)
     rows = read_embedding(paths[0])
     _check_rows(paths[0], rows, len(problems))
     return rows
 
 
-def best_expert(paths: Sequence[Path]) -> int | None:
+def best_expert(paths: Sequence[Path], experts: Sequence[str]) -> int | None:
     """Return which expert answers most train problems right by itself, the first of equals; None without scores."""
-    accuracies = [read_json(path)["metrics"]["accuracy_bare"] for path in paths]
+    accuracies = []
+    for path, expert in zip(paths, experts, strict=False):
+        scores = read_json(path)
+        check_expert(path, scores, expert)
+        if scores.get("split") != "train" or "accuracy_bare" not in scores.get("metrics", {}):
+            raise ArtifactError(f"{path}: not the scores of an expert on train")
+        accuracies.append(scores["metrics"]["accuracy_bare"])
     return accuracies.index(max(accuracies)) if accuracies else None
+
+
+def check_expert(path: Path, header: Mapping[str, Any], expert: str | None) -> None:
+    """Raise ArtifactError where a file says that it is of another expert than the team has in its place."""
+    if header.get("expert") != expert:
+        raise ArtifactError(f"{path}: of expert {header.get('expert')!r}, where {expert!r} is asked for")
 
 
 def _check_rows(path: Path, rows: Tensor, num_problems: int) -> None:

@@ -10,7 +10,7 @@ from slmcollab.artifacts import read_json, read_problems, write_jsonl
 from slmcollab.experts.answers import make_row
 from slmcollab.experts.prompts import read_prompts
 from slmcollab.generation.greedy import end_ids, generate_greedy
-from slmcollab.models import hub
+from slmcollab.models import chat, hub
 
 
 def main(*, cell: str, expert: Path, problems: Path, answers: Path) -> None:
@@ -29,8 +29,7 @@ def main(*, cell: str, expert: Path, problems: Path, answers: Path) -> None:
     for problem, ids, without_start in zip(split, completions, prompt_cut, strict=True):
         ended = ids[-1] in ends
         said = ids[:-1] if ended else ids
-        text = tokenizer.decode(said, skip_special_tokens=True)
-        rows.append(make_row(problem.id, text, said, ended=ended, prompt_cut=without_start))
+        rows.append(make_row(problem.id, chat.spoken(tokenizer, said), said, ended=ended, prompt_cut=without_start))
     write_jsonl(answers, rows)
     usage.report_usage()
 

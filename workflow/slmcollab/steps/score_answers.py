@@ -27,6 +27,8 @@ def main(
     settings, tests, record = json.loads(cell), read_problems(problems), read_json(run)
     if record["seed"] != seed:
         raise ArtifactError(f"{run}: the run of seed {record['seed']}, not of seed {seed}")
+    if record["outputs"]["history"] != digest(history):
+        raise ArtifactError(f"{history}: not the history that {run} records")
     rows = summary.match_answers(read_jsonl(answers), tests, answers)
     trained = {problem.question for problem in read_problems(train_problems)}
     with Grader(settings["scorer"], settings["time_limit_s"]) as grader:

@@ -7,7 +7,8 @@ from statistics import fmean
 import tyro
 
 from slmcollab.artifacts import read_problems, write_json
-from slmcollab.experts.answers import grade_both, read_answers
+from slmcollab.experts.answers import read_answers
+from slmcollab.scoring.bare import grade_both
 from slmcollab.scoring.grader import Grader
 from slmcollab.scoring.summary import summarise_scores
 

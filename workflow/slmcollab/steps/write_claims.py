@@ -8,6 +8,7 @@ import tyro
 
 from slmcollab.analysis.attention import read_history
 from slmcollab.analysis.claims.claims import judge
+from slmcollab.analysis.claims.evidence import HIDDEN
 from slmcollab.analysis.claims.gather import gather
 from slmcollab.artifacts import ArtifactError, read_json, write_text
 from slmcollab.report.claims import COLUMNS, claim_rows
@@ -24,16 +25,18 @@ def read_whole(path: Path) -> pd.DataFrame:
 def main(
     *,
     cell: str,
-    scores: list[Path],
-    histories: list[Path],
-    attention: list[Path],
+    runs: str,
     manifests: list[Path],
     published: Path,
     claims: Path,
 ) -> None:
-    """Judge the claims on the runs that the cell lists; histories are in its order."""
+    """Judge the claims on the runs that the cell lists; runs: the pattern of their folders."""
+    asked = json.loads(cell)
+    folders = [Path(runs.format(**run)) for run in asked["runs"]]
+    scores, histories = ([folder / name for folder in folders] for name in ("scores.json", "history.csv"))
+    attention = [f / "attention.json" for f, run in zip(folders, asked["runs"], strict=True) if run["method"] == HIDDEN]
     evidence = gather(
-        json.loads(cell),
+        asked,
         scores={str(path): read_json(path) for path in scores},
         histories={str(path): read_whole(path) for path in histories},
         attention={str(path): read_json(path) for path in attention},

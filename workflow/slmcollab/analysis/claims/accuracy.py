@@ -88,7 +88,7 @@ def shuffled(evidence: Evidence) -> list[Part]:
 
     below = compared(evidence, "shuffled less hidden_state", BELOW, own, partial(main_cell, evidence))
     try:
-        _gain_of_main(evidence)
+        gain_of_main(evidence)
     except NotRun as missing:
         return [below[0].open(str(missing))]
     return below + compared(evidence, "shuffled less the better of prefix and single", NOT_ABOVE, own, control)
@@ -158,7 +158,7 @@ def _larger_teams(evidence: Evidence, part: Part) -> Part:
 
 
 def _fraction(evidence: Evidence, part: Part) -> Part:
-    whole = _gain_of_main(evidence)
+    whole = gain_of_main(evidence)
     cells = (evidence.role("gain"), PREFIX, NO_TEAM), single_cell(evidence)
     prefix, single = (evidence.answers(*cell) for cell in cells)
     found = compare(prefix, single, evidence.generator(*cells[0], *cells[1]))
@@ -171,7 +171,7 @@ def _fraction(evidence: Evidence, part: Part) -> Part:
     )
 
 
-def _gain_of_main(evidence: Evidence) -> Comparison:
+def gain_of_main(evidence: Evidence) -> Comparison:
     """Return hidden_state against single on the gain benchmark; raises NotRun where it is not above."""
     cells = main_cell(evidence), single_cell(evidence)
     ours, single = (evidence.answers(*cell) for cell in cells)

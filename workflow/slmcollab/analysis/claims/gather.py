@@ -55,7 +55,10 @@ def gather(
         seen=seen,
         dynamics={run: _dynamics(*file, cell["teams"][run.team]) for run, file in hidden.items()},
         rewards={run: _rewards(*file) for run, file in hidden.items()},
-        attention={run: _attention(name, attention[name], cell["teams"][run.team]) for run, name in files.items()},
+        attention={
+            run: _attention(name, attention[name], cell["teams"][run.team], _accuracy(correct[run]))
+            for run, name in files.items()
+        },
         models=models,
         published=published,
         **{name: cell[name] for name in ("teams", "poolings", "sizes", "roles")},
@@ -92,9 +95,9 @@ def _answers(files: Mapping[Run, tuple[str, Any]]) -> tuple[dict[Run, np.ndarray
             raise ArtifactError(f"{name}: no problems, or others than in {first}")
         correct[run] = np.array([float(problems[key]["score"] == 1) for key in flags])
         seen[run.benchmark] = np.array(list(flags.values()))
-        accuracy = content["metrics"]["accuracy"]
-        if abs(100 * correct[run].mean() - accuracy) > TOLERANCE:
-            raise ArtifactError(f"{name}: accuracy {accuracy}, but its problems give {100 * correct[run].mean()}")
+        accuracy, found = content["metrics"]["accuracy"], _accuracy(correct[run])
+        if abs(found - accuracy) > TOLERANCE:
+            raise ArtifactError(f"{name}: accuracy {accuracy}, but its problems give {found}")
     return correct, seen
 
 
@@ -116,10 +119,16 @@ def _rewards(name: str, history: pd.DataFrame) -> Rewards:
         raise ArtifactError(f"{name}: {error}") from error
 
 
-def _attention(name: str, content: Mapping[str, Any], experts: Sequence[str]) -> Mapping[str, Any]:
+def _accuracy(correct: np.ndarray) -> float:
+    return 100 * float(correct.mean())
+
+
+def _attention(name: str, content: Mapping[str, Any], experts: Sequence[str], accuracy: float) -> Mapping[str, Any]:
     shares = content["shares"]
     if sorted(shares) != sorted(experts) or abs(sum(shares.values()) - 1) > TOLERANCE:
         raise ArtifactError(f"{name}: shares {shares}, not shares of {sorted(experts)} that add up to 1")
+    if abs(content["accuracy"] - accuracy) > TOLERANCE:
+        raise ArtifactError(f"{name}: of a run with accuracy {content['accuracy']}, but its answers give {accuracy}")
     return content
 
 

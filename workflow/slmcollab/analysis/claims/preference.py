@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from slmcollab.analysis.attention import entropy
+from slmcollab.analysis.claims.accuracy import gain_of_main
 from slmcollab.analysis.claims.comparisons import mean_interval, welch
 from slmcollab.analysis.claims.evidence import HIDDEN, Evidence
 from slmcollab.analysis.claims.verdicts import SMALL_LOSS, SMALL_SHARE, NotRun, Part, attempt
@@ -60,11 +61,13 @@ def _below(
     part: Part,
 ) -> Part:
     runs = evidence.measured_attention(evidence.role("gain"), evidence.role("team"))
+    gain_of_main(evidence)
     if any(run["prompt_variance_share"] is None for run in runs):
         raise NotRun("attention.json: prompt_variance_share is null")
     mean, interval = mean_interval([value(run) for run in runs], within=within)
     low, high = interval or (None, None)
-    return part.judged(mean < threshold, measured=mean, low=low, high=high, n_seeds=len(runs), n=len(runs))
+    numbers = {"measured": mean, "low": low, "high": high, "n_seeds": len(runs), "n": len(runs)}
+    return part.judged(mean < threshold, reason="" if interval else "one seed: no interval", **numbers)
 
 
 def _entropies(evidence: Evidence, benchmark: str) -> Float[np.ndarray, " seed"]:

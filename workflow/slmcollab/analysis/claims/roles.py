@@ -106,7 +106,9 @@ def _extreme(evidence: Evidence, role: str, which: str) -> list[Part]:
     pooled = Part(f"runs in which {role} has the {which} share", "runs", test, method=HIDDEN)
     try:
         expert = evidence.role(role)
-        cells = evidence.cells_with(expert)
+        cells = [cell for cell in evidence.cells_with(expert) if len(evidence.teams[cell[1]]) > 1]
+        if not cells:
+            raise NotRun(f"{expert} is alone in its team")
     except NotRun as missing:
         return [each.open(str(missing))]
     sign = 1 if which == "largest" else -1
