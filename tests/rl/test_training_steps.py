@@ -62,7 +62,7 @@ def world(base, tokenizer, problems, tmp_path_factory):
     root = tmp_path_factory.mktemp("world")
     policy = base()
     rows = [{"messages": p.messages, "completion": f"<answer>{n}</answer>"} for p in problems for n in range(6, 9)]
-    toy.train(policy, tokenizer, [rows], toy.Training(steps=60, batch_size=18, learning_rate=5e-3, noise_rows=4), 0)
+    toy.train(policy, tokenizer, [rows], toy.Training(steps=120, batch_size=18, learning_rate=5e-3, noise_rows=4), 0)
     policy.save_pretrained(root / "policy/weights")
     tokenizer.save_pretrained(root / "policy/weights")
     fetch.write_manifest(root / "policy/manifest.json", root / "policy/weights", model="toy", block={"source": "toy"})
