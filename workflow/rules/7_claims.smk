@@ -20,7 +20,7 @@ rule write_claims:
     params:
         cell=cell(shown.claims_cell),
         code=code("slmcollab.steps.write_claims"),
-        runs=RUN,  # a pattern: the paths of many seeds would not fit on a command line
+        runs=lambda wildcards: RUN,  # a pattern: the paths of many seeds would not fit on a command line
     shell:
         "python -m slmcollab.steps.write_claims --cell {params.cell:q} --runs {params.runs:q} --manifests {input.manifests}"
         " --published {input.published:q} --claims {output} > {log} 2>&1"
