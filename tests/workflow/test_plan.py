@@ -61,6 +61,17 @@ def test_the_paper_grid_is_planned_in_a_clean_clone_without_slurm_and_conda(clon
         assert re.search(r"mem_mb=\d{5}.*runtime=\d+", asked), asked
 
 
+@pytest.mark.parametrize(
+    ("profile", "trainings"), [("slurm", 150), ("workflow/profiles/tiny", 40), ("workflow/profiles/small", 2)]
+)
+def test_everything_of_each_scale_is_planned(clone, profile, trainings):
+    command = [sys.executable, "-m", "snakemake", "all", "--dry-run", "--profile", profile, "--sdm", "env-modules"]
+    done = subprocess.run(command, cwd=clone.folder, capture_output=True, text=True)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    counts = job_counts(done.stdout + done.stderr)
+    assert (counts["train_grpo"], counts["write_claims"]) == (trainings, 1)
+
+
 def test_the_gpu_model_of_a_site_reaches_every_rule_that_asks_for_a_gpu():
     rules = "".join(file.read_text() for file in sorted((REPOSITORY / "workflow/rules").glob("*.smk")))
     asking = [
