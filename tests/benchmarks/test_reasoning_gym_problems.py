@@ -73,11 +73,17 @@ def test_neighbouring_seeds_share_their_items_so_both_splits_come_from_one_compo
     assert (len(items[0]), len(items[1]), items[0] & items[1]) == (150, 50, set())
 
 
+def test_the_order_of_tasks_in_a_config_means_nothing():
+    tasks = block("algorithmic", 20, 5)["tasks"]
+    backwards = {**block("algorithmic", 20, 5), "tasks": dict(reversed(tasks.items()))}
+    assert family.load(backwards, 42).train == family.load(block("algorithmic", 20, 5), 42).train
+
+
 @pytest.mark.parametrize(
     ("name", "overlap"),
     [
         ("arithmetic", {"gcd": 8, "lcm": 673}),
-        pytest.param("algorithmic", {"spell_backward": 43}, marks=pytest.mark.slow),
+        pytest.param("algorithmic", {"spell_backward": 64}, marks=pytest.mark.slow),
         pytest.param(
             "algorithmic_inter",
             {
@@ -117,7 +123,7 @@ def test_one_composite_is_split_by_index():
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_gold_scores_after_storage_what_it_scored_before(tmp_path, name):
     size = 40 if name == "logic" else 200
-    tasks = TASKS[name]
+    tasks = dict(sorted(TASKS[name].items()))
     write_problems(tmp_path / "test.jsonl", family.load(block(name, size - 1, 1), 42).train)
     composite = family._composite(tasks, 42, size)
     counts = Counter()

@@ -34,17 +34,19 @@ def load(block: dict[str, Any], data_seed: int) -> Splits:
     """Return num_train + num_test items of the block's `tasks` ({name: {weight, config}}); the first are train.
 
     Item i depends on data_seed + i alone, so the splits share no item by construction, though small tasks repeat
-    questions; `num_processes` changes nothing but the time. Ids are {benchmark}/{index}. A problem's question, answer
+    questions; `num_processes` changes nothing but the time, and tasks are taken in the order of their names, since the
+    order of keys in a config means nothing. Ids are {benchmark}/{index}. A problem's question, answer
     and metadata are the library's entry, metadata with the task's "config" added, which some scorers read.
     Raises ValueError for a task or config that the library does not take, or that cannot be scored.
     """
     benchmark, num_train, num_test = block["benchmark"], block["num_train"], block["num_test"]
     size = num_train + num_test
     check_tasks(benchmark, block["tasks"])
-    entries = generate_entries(block["tasks"], data_seed, size, block.get("num_processes", 1))
+    tasks = dict(sorted(block["tasks"].items()))
+    entries = generate_entries(tasks, data_seed, size, block.get("num_processes", 1))
     problems = [_problem(block, index, entry) for index, entry in enumerate(entries)]
     rule = (
-        f"One Reasoning Gym composite of {size} items, seed {data_seed}, tasks {', '.join(block['tasks'])}: items 0 to"
+        f"One Reasoning Gym composite of {size} items, seed {data_seed}, tasks {', '.join(tasks)}: items 0 to"
         f" {num_train - 1} are train, items {num_train} to {size - 1} test."
     )
     origin = {"versions": {"reasoning_gym": version("reasoning_gym")}}
