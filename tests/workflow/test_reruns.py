@@ -143,9 +143,9 @@ def test_a_new_pooling_recomputes_no_feature(checkout, tmp_path):
 
 
 def test_swapping_two_values_reruns_the_cells_that_hold_them(checkout, tmp_path):
-    planned = changed(checkout, tmp_path, adapter={"num_heads": 4, "m": 2}).planned("all")
-    # hidden_state_m2 keeps its m, and gets other heads.
-    assert planned["train_grpo"] == {f"{run}/adapter" for run in [*HIDDEN_STATE, *ABLATIONS]}
+    grid = {"ablations": ["hidden_state_first_token"]}  # m2 would be the base itself, and is refused
+    planned = changed(checkout, tmp_path, adapter={"num_heads": 4, "m": 2}, grid=grid).planned("all")
+    assert planned["train_grpo"] == {f"{run}/adapter" for run in [*HIDDEN_STATE, ABLATIONS[1]]}
     assert "extract_features" not in planned
 
 
