@@ -65,12 +65,19 @@ def test_the_router_learns_which_expert_knows(tiny):
     assert history["router_entropy"].tail(12).mean() < history["router_entropy"].head(12).mean()
 
 
-@pytest.mark.parametrize("method", BESIDE)
+@pytest.mark.parametrize("method", ["routing_hidden", "best_single_expert"])
 def test_methods_beside_the_grid_raise_the_sampled_reward_too(tiny, method):
     """best_single_expert has its reward from the start: the policy copies the answer that it is shown."""
     tiny.snakemake(BESIDE[method])
     training = json.loads((tiny.run / BESIDE[method]).read_text())["training"]
     assert training["reward_last_tenth"] - mean_reward(tiny, "single", "none") >= 0.15
+
+
+def test_a_state_behind_the_answer_tells_it_no_more(tiny):
+    """A last hidden state holds what comes next, and behind a toy expert's one-token answer nothing does."""
+    tiny.snakemake(BESIDE["hidden_state_completion"])
+    scores = json.loads((tiny.run / BESIDE["hidden_state_completion"]).read_text())
+    assert scores["metrics"]["accuracy_unseen"] <= 40
 
 
 def test_hidden_states_answer_questions_that_training_never_asked(table):
