@@ -25,14 +25,13 @@ def describe_run(
     described = {name: read_json(path) for name, path in manifests.items()}
     models = {name: {"id": found["id"], "revision": found["revision"]} for name, found in described.items()}
     headers = dict(zip(cell["experts"], map(read_header, files.features), strict=False))
-    made = {
-        expert: {"code": header["code"], "prompts_truncated": int(header["truncated"])}
-        for expert, header in headers.items()
-    }
     for path in files.embedding:
-        header = read_header(path)
-        models[header["expert"]] = {"id": header["id"] or None, "revision": header["revision"] or None}
-        made["embedding"] = {"code": header["code"], "prompts_truncated": int(header["truncated"])}
+        headers["embedding"] = encoder = read_header(path)
+        models[encoder["expert"]] = {"id": encoder["id"] or None, "revision": encoder["revision"] or None}
+    made = {
+        label: {"code": header["code"], "prompts_truncated": int(header["truncated"])}
+        for label, header in headers.items()
+    }
     read = {"policy": policy, "problems": problems, **files.labelled(cell["experts"])}
     inputs = {label: digest(path) for label, path in read.items()}
     packages = {name: version(name) for name in PACKAGES}
