@@ -16,7 +16,7 @@ STEPS = sorted(name for name in FILES if name.startswith("slmcollab.steps."))
 PARSE_TIME = sorted(WORKFLOW.glob("*.py"))  # what Snakemake imports, again in every job
 
 LAYERS = [  # a module imports from its own layer and from those above it in this list
-    {"artifacts", "choice", "seeding", "usage"},
+    {"artifacts", "checkpoints", "choice", "seeding", "usage"},
     {"models", "generation", "benchmarks", "scoring"},
     {"experts", "context"},
     {"rl"},

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from config_rules import KeyPath, got, grid_faults, line, name_faults, nearest, size_faults, team_faults
 from grid import Config
+from slices_rules import slices_grid_faults, slices_name_faults, slices_size_faults, system_faults
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -45,7 +46,11 @@ def check(
         faults = _fit_schema(plain, schema or read_schema())
     if not faults:
         modules = {"operator": operators, "loader": loaders, "scorer": scorers}
-        faults = list(name_faults(plain, modules)) or [*grid_faults(plain), *team_faults(plain), *size_faults(plain)]
+        faults = [*name_faults(plain, modules), *slices_name_faults(plain)]
+    if not faults:
+        faults = [*grid_faults(plain), *team_faults(plain), *size_faults(plain), *system_faults(plain)]
+    if not faults:
+        faults = [*slices_grid_faults(plain), *slices_size_faults(plain)]
     return (plain if isinstance(plain, dict) else {}), faults
 
 

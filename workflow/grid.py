@@ -13,6 +13,7 @@ from slmcollab import choice
 
 Config = dict[str, Any]
 NO_TEAM = "none"
+NOT_DATA = ("grpo", "scorer", "scoring", "slices")  # keys of a benchmark that its problems do not depend on
 BASE = "hidden_state"  # the method that figures and claims are about, and ablations differ from
 
 uses = cache(choice.uses)
@@ -129,8 +130,8 @@ def score_cell(config: Config, benchmark: str, method: str, team: str) -> dict[s
 
 
 def model_cell(config: Config, model: str) -> dict[str, Any]:
-    """Return a model's block; only one that is trained here depends on the number of threads."""
-    block = config["models"][model]
+    """Return a model's block; only one that is trained here depends on the number of threads, none on `size_b`."""
+    block = {key: value for key, value in config["models"][model].items() if key != "size_b"}
     threads = {"numeric_threads": config["numeric_threads"]} if block["source"] == "toy" else {}
     return {"model": model, **threads, **block}
 
@@ -141,7 +142,7 @@ def corpus_cell(config: Config, corpus: str) -> dict[str, Any]:
 
 def problems_cell(config: Config, benchmark: str) -> dict[str, Any]:
     """Return a benchmark's block without what only training and scoring read."""
-    block = {key: value for key, value in config["benchmarks"][benchmark].items() if key not in ("grpo", "scorer")}
+    block = {key: value for key, value in config["benchmarks"][benchmark].items() if key not in NOT_DATA}
     return {"benchmark": benchmark, "data_seed": config["data_seed"], **block}
 
 

@@ -8,7 +8,8 @@ from safetensors.torch import load_file, save_file
 
 from slmcollab.artifacts import ArtifactError
 from slmcollab.generation.greedy import generate_greedy
-from slmcollab.rl.adapters import CONFIG, WEIGHTS, load_adapter, save_adapter
+from slmcollab.models.adapters import CONFIG, WEIGHTS
+from slmcollab.rl.adapters import load_adapter, save_adapter
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from slmcollab.artifacts import ArtifactError, digest, read_json, write_json
+from slmcollab.checkpoints import fingerprint
 from slmcollab.experts.features import write_features
-from slmcollab.rl.checkpoints import fingerprint
 from slmcollab.rl.exposed import ExpertFiles
 from slmcollab.rl.record import check_run, describe_run, describe_training
 

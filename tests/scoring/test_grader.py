@@ -26,7 +26,7 @@ HOLDER = """
 import sys, time
 from slmcollab.scoring.grader import Grader
 with Grader("reasoning_gym", 5.0) as grader:
-    print(grader._child._process.pid, flush=True)
+    print(grader._children[0]._process.pid, flush=True)
     time.sleep(60)
 """
 
@@ -77,7 +77,7 @@ def test_an_exception_is_reported_and_the_rest_is_scored(grader):
 
 def test_a_scorer_process_that_dies_costs_one_item(grader):
     grader.grade([tagged("12")], [GCD])
-    os.kill(grader._child._process.pid, signal.SIGKILL)
+    os.kill(grader._children[0]._process.pid, signal.SIGKILL)
     scores = grader.grade([tagged("12"), tagged("12")], [GCD, GCD])
     assert scores == [Score(0.0, False, "12", "raised: the scorer's process ended"), Score(1.0, True, "12")]
 
@@ -87,15 +87,15 @@ def test_the_process_is_one_for_all_items_and_holds_no_torch(grader):
 
     assert torch is not None
     grader.grade([tagged("12")], [GCD])
-    pid = grader._child._process.pid
+    pid = grader._children[0]._process.pid
     grader.grade([tagged("12")] * 20, [GCD] * 20)
-    assert grader._child._process.pid == pid
+    assert grader._children[0]._process.pid == pid
     assert "torch" not in Path(f"/proc/{pid}/maps").read_text()
 
 
 def test_no_process_is_left_when_the_work_is_done():
     with Grader("reasoning_gym", 2.0) as grader:
-        process = grader._child._process
+        process = grader._children[0]._process
         assert process.poll() is None
     assert process.poll() is not None
 
@@ -124,7 +124,7 @@ def test_the_process_may_not_take_all_memory():
 @pytest.mark.parametrize("scorer", ["exact", "number"])
 def test_plain_scorers_need_no_process(scorer):
     with Grader(scorer, 1.0) as grader:
-        assert grader._child is None
+        assert grader._children == []
         scores = grader.grade([tagged("12"), tagged("13")], [GCD, GCD])
     assert [score.correct for score in scores] == [True, False]
 

@@ -1,5 +1,5 @@
 # IN   the `benchmarks:` blocks of the config
-# OUT  results/data/{benchmark}/{train.jsonl,test.jsonl,manifest.json}
+# OUT  results/data/{benchmark}/{train.jsonl,test.jsonl,manifest.json}, for slices dev.jsonl too
 
 
 rule generate_problems:
@@ -13,7 +13,7 @@ rule generate_problems:
     benchmark:
         "results/resources/generate_problems/{benchmark}.resources.tsv"
     wildcard_constraints:
-        benchmark=named(benchmarks_with_source(False)),
+        benchmark=named(benchmarks_with(source=False, num_dev=False)),
     conda:
         "../../envs/cpu.yaml"
     threads: config["numeric_threads"]
@@ -28,6 +28,20 @@ rule generate_problems:
         " --train {output.train} --test {output.test} --manifest {output.manifest} > {log} 2>&1"
 
 
+use rule generate_problems as generate_team_problems with:
+    output:
+        train="results/data/{benchmark}/train.jsonl",
+        dev="results/data/{benchmark}/dev.jsonl",
+        test="results/data/{benchmark}/test.jsonl",
+        manifest="results/data/{benchmark}/manifest.json",
+    log:
+        "results/logs/generate_team_problems/{benchmark}.log",
+    benchmark:
+        "results/resources/generate_team_problems/{benchmark}.resources.tsv"
+    wildcard_constraints:
+        benchmark=named(benchmarks_with(source=False, num_dev=True)),
+
+
 rule download_problems:
     """Both splits of a published benchmark at its pinned revision; runs on the login node."""
     input:
@@ -39,7 +53,7 @@ rule download_problems:
     log:
         "results/logs/download_problems/{benchmark}.log",
     wildcard_constraints:
-        benchmark=named(benchmarks_with_source(True)),
+        benchmark=named(benchmarks_with(source=True, num_dev=False)),
     localrule: True
     conda:
         "../../envs/cpu.yaml"
@@ -49,3 +63,15 @@ rule download_problems:
     shell:
         "HF_HUB_OFFLINE=0 python -m slmcollab.steps.download_problems --cell {params.cell:q}"
         " --train {output.train} --test {output.test} --manifest {output.manifest} > {log} 2>&1"
+
+
+use rule download_problems as download_team_problems with:
+    output:
+        train="results/data/{benchmark}/train.jsonl",
+        dev="results/data/{benchmark}/dev.jsonl",
+        test="results/data/{benchmark}/test.jsonl",
+        manifest="results/data/{benchmark}/manifest.json",
+    log:
+        "results/logs/download_team_problems/{benchmark}.log",
+    wildcard_constraints:
+        benchmark=named(benchmarks_with(source=True, num_dev=True)),

@@ -10,6 +10,8 @@ sys.path.insert(0, f"{workflow.basedir}/workflow")
 import config_check
 import grid
 import results_grid as shown
+import slices_grid as slices
+import slices_results as teams_shown
 from code_digest import code_digest
 from slmcollab import choice
 
@@ -39,8 +41,10 @@ def models_from(source):
     return [name for name, block in config["models"].items() if block["source"] == source]
 
 
-def benchmarks_with_source(has_source):
-    return [name for name, block in config["benchmarks"].items() if ("source" in block) == has_source]
+def benchmarks_with(**has):
+    """Return the benchmarks that have (True) or lack (False) each of these keys."""
+    blocks = config["benchmarks"].items()
+    return [name for name, block in blocks if all((key in block) == wanted for key, wanted in has.items())]
 
 
 def local_files(block):
@@ -55,9 +59,11 @@ wildcard_constraints:
     expert=named(config["models"]),
     method=named(config["methods"]),
     model=named(config["models"]),
+    number=r"[1-9]\d*",
     seed=r"0|[1-9]\d*",
     sequence="prompt|completion",
     split="train|test",
+    system=named(config["systems"]),
     team=named([*config["teams"], grid.NO_TEAM]),
 
 

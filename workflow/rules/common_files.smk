@@ -42,6 +42,11 @@ def exposed(kind, split):
     return files
 
 
+def of_papers(made):
+    """Return the files of the papers that the config lists; made: paper -> files."""
+    return [file for paper in config["papers"] for file in made[paper]]
+
+
 def manifests_of(models):
     return [f"results/models/{model}/manifest.json" for model in models]
 

@@ -66,16 +66,22 @@ def sampler(temperature: float) -> Pick:
 
 @torch.no_grad()
 def decode(
-    model: nn.Module, prompts: Sequence[Sequence[int]], pick: Pick, *, max_new_tokens: int, ends: Collection[int]
+    model: nn.Module,
+    prompts: Sequence[Sequence[int]],
+    pick: Pick,
+    *,
+    max_new_tokens: int | Sequence[int],
+    ends: Collection[int],
 ) -> list[list[int]]:
     """Return the completion of each prompt, up to the first of the ids `ends`, which it keeps, or to `max_new_tokens`.
 
-    The prompts, none of them empty, make one batch that the model supports. `pick` sees, in fp32, the logits
-    of `generate` up to rounding.
+    The prompts, none of them empty, make one batch that the model supports; `max_new_tokens` is for all of them, or one
+    number each. `pick` sees, in fp32, the logits of `generate` up to rounding.
     """
+    budgets = [max_new_tokens] * len(prompts) if isinstance(max_new_tokens, int) else max_new_tokens
     distinct = {prompt: place for place, prompt in enumerate(dict.fromkeys(map(tuple, prompts)))}
     places = [distinct[tuple(prompt)] for prompt in prompts]
-    batch = _Batch(_bare(model), list(distinct), max_new_tokens)
+    batch = _Batch(_bare(model), list(distinct), max(budgets))
     logits = batch.logits[places]
     batch.select(places)
     completions: list[list[int]] = [[] for _ in prompts]
@@ -84,8 +90,9 @@ def decode(
         tokens = pick(logits, rows)
         for row, token in zip(rows, tokens.tolist(), strict=True):
             completions[row].append(token)
-        live = [at for at, row in enumerate(rows) if completions[row][-1] not in ends]
-        if not live or len(completions[rows[live[0]]]) == max_new_tokens:
+        said = [completions[row] for row in rows]
+        live = [at for at, row in enumerate(rows) if said[at][-1] not in ends and len(said[at]) < budgets[row]]
+        if not live:
             return completions
         if len(live) < len(rows):
             live = _fill_gaps(live)

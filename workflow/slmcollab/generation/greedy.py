@@ -1,13 +1,15 @@
-"""Greedy generation in fixed batches: what comes out depends on the prompts, the budget and the batch size alone."""
+"""Generation in fixed batches: what comes out depends on the prompts, the budget and the batch size alone."""
 
 import contextlib
+import math
 from collections.abc import Iterator, Sequence
 
 import torch
-from torch import nn
-from transformers import GenerationConfig, PreTrainedTokenizerBase
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, PreTrainedTokenizerBase
 
-from slmcollab.generation.decode import argmax, decode, supports
+from slmcollab.generation.decode import Pick, argmax, decode, supports
 
 
 def end_ids(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> list[int]:
@@ -42,32 +44,57 @@ def generate_greedy(
     completions: list[list[int]] = [[] for _ in prompt_ids]
     for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]
-        batch = _answer(model, tokenizer, [prompt_ids[row] for row in rows], max_new_tokens)
+        batch = answer(model, tokenizer, [prompt_ids[row] for row in rows], argmax, max_new_tokens)
         for row, completion in zip(rows, batch, strict=True):
             completions[row] = completion
     return completions
 
 
-def _answer(
-    model: nn.Module, tokenizer: PreTrainedTokenizerBase, prompts: list[list[int]], max_new_tokens: int
+def answer(
+    model: nn.Module,
+    tokenizer: PreTrainedTokenizerBase,
+    prompts: Sequence[list[int]],
+    pick: Pick,
+    max_new_tokens: int | Sequence[int],
 ) -> list[list[int]]:
-    if supports(model, max(map(len, prompts)) + max_new_tokens):
-        return decode(model, prompts, argmax, max_new_tokens=max_new_tokens, ends=end_ids(model, tokenizer))
-    return _answer_plainly(model, tokenizer, prompts, max_new_tokens)
+    """Return the completions of one batch of prompts, the tokens being those that `pick` takes; see `decode`."""
+    budgets = [max_new_tokens] * len(prompts) if isinstance(max_new_tokens, int) else max_new_tokens
+    if supports(model, max(map(len, prompts)) + max(budgets)):
+        return decode(model, prompts, pick, max_new_tokens=budgets, ends=end_ids(model, tokenizer))
+    return _answer_plainly(model, tokenizer, prompts, pick, budgets)
 
 
 @torch.no_grad()
 def _answer_plainly(
-    model: nn.Module, tokenizer: PreTrainedTokenizerBase, prompts: list[list[int]], max_new_tokens: int
+    model: nn.Module,
+    tokenizer: PreTrainedTokenizerBase,
+    prompts: Sequence[list[int]],
+    pick: Pick,
+    budgets: Sequence[int],
 ) -> list[list[int]]:
     """Return the same by transformers' `generate`."""
     width, pad = max(map(len, prompts)), tokenizer.pad_token_id
     ids = torch.tensor([(width - len(prompt)) * [pad] + prompt for prompt in prompts], device=model.device)
     mask = torch.tensor([(width - len(prompt)) * [0] + len(prompt) * [1] for prompt in prompts], device=model.device)
-    config = GenerationConfig(do_sample=False, num_beams=1, max_new_tokens=max_new_tokens)
+    config = GenerationConfig(do_sample=False, num_beams=1, max_new_tokens=max(budgets))
+    picked = LogitsProcessorList([_Picked(pick)])
     with _plain_defaults(model, tokenizer) as ends:
-        generated = model.generate(input_ids=ids, attention_mask=mask, generation_config=config)[:, width:].tolist()
-    return [_cut(completion, ends) for completion in generated]
+        rows = model.generate(input_ids=ids, attention_mask=mask, generation_config=config, logits_processor=picked)
+    completions = rows[:, width:].tolist()
+    return [_cut(completion[:budget], ends) for completion, budget in zip(completions, budgets, strict=True)]
+
+
+class _Picked(LogitsProcessor):
+    """Leaves only the token that a Pick takes, so that `generate` takes it too; rows that have ended are asked on."""
+
+    def __init__(self, pick: Pick) -> None:
+        self._pick = pick
+
+    def __call__(
+        self, input_ids: Int[Tensor, "row token"], scores: Float[Tensor, "row vocabulary"]
+    ) -> Float[Tensor, "row vocabulary"]:
+        tokens = self._pick(scores.float(), list(range(len(scores))))
+        return torch.full_like(scores, -math.inf).scatter(-1, tokens.unsqueeze(-1), 0.0)
 
 
 @contextlib.contextmanager

@@ -8,20 +8,20 @@ from typing import Any
 
 import torch
 from datasets import Dataset
-from peft import LoraConfig
 from transformers import PreTrainedModel, PrinterCallback, TrainerCallback, TrainerControl, TrainerState
 from transformers import TrainingArguments as Arguments
 from trl import GRPOConfig, GRPOTrainer
 
-from slmcollab import seeding
+from slmcollab import checkpoints, seeding
 from slmcollab.artifacts import Problem
 from slmcollab.generation.greedy import plain_config
-from slmcollab.rl import checkpoints, trl_hooks
+from slmcollab.models.adapters import LoraSettings
+from slmcollab.rl import trl_hooks
 from slmcollab.rl.conditioned import ConditionedPolicy
 from slmcollab.rl.policy import ADAPTER
 from slmcollab.rl.rollout import Reward, Rollout
 from slmcollab.rl.routing import RouterTraining
-from slmcollab.rl.settings import GrpoSettings, LoraSettings
+from slmcollab.rl.settings import GrpoSettings
 from slmcollab.scoring.grader import Grader
 
 
@@ -60,7 +60,7 @@ def build_trainer(
             args=_arguments(policy, settings, seed, folder),
             train_dataset=_dataset(problems, settings, seed),
             processing_class=loaded.tokenizer,
-            peft_config=_lora_config(policy, lora),
+            peft_config=lora.config([ADAPTER] if hasattr(policy, ADAPTER) else None),
             rollout_func=Rollout(loaded, settings.without_context_every),
         )
     trainer.remove_callback(PrinterCallback)
@@ -126,17 +126,6 @@ def _dataset(problems: Sequence[Problem], settings: GrpoSettings, seed: int) -> 
     )
     prompts = [[{"role": "user", "content": problems[row].question, "example_id": row}] for row in rows]
     return Dataset.from_dict({"prompt": prompts, "row": rows})
-
-
-def _lora_config(policy: PreTrainedModel, lora: LoraSettings) -> LoraConfig:
-    return LoraConfig(
-        r=lora.rank,
-        lora_alpha=lora.alpha,
-        lora_dropout=lora.dropout,
-        target_modules=lora.target_modules,
-        modules_to_save=[ADAPTER] if hasattr(policy, ADAPTER) else None,
-        task_type="CAUSAL_LM",
-    )
 
 
 def count_trainable(trainer: GRPOTrainer) -> int:

@@ -1,4 +1,4 @@
-"""How a policy is trained: the settings of GRPO and of LoRA."""
+"""How a policy is trained: the settings of GRPO."""
 
 from dataclasses import asdict, dataclass
 
@@ -33,13 +33,3 @@ class GrpoSettings:
                 f"grpo.completions_per_device: {self.completions_per_device} does not divide the "
                 f"{self.prompts_per_step} × {self.group_size} completions of a step (prompts_per_step × group_size)"
             )
-
-
-@dataclass(frozen=True)
-class LoraSettings:
-    """dropout is a probability; target_modules are the names of the policy's layers that get LoRA."""
-
-    rank: int
-    alpha: int | float
-    dropout: float
-    target_modules: list[str]

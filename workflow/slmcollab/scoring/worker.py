@@ -2,6 +2,8 @@
 
 import json
 import resource
+import signal
+from collections.abc import Callable
 from dataclasses import asdict
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -16,14 +18,23 @@ MEMORY_BYTES = 2 * 2**30
 # Started by its own line, not by multiprocessing: that would import the parent's main module, with all it needs.
 START = (
     "import sys; sys.path.insert(0, sys.argv[1]); from slmcollab.scoring.worker import serve;"
-    " serve(sys.argv[2], int(sys.argv[3]))"
+    " serve(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), sys.argv[5])"
 )
 
 
-def serve(scorer: str, handle: int) -> None:
-    """Answer requests {completion, problem} on a connection with {score: ...} or {error: ...} until it closes."""
-    module = choice.get(choice.SCORER, scorer)
+class Late(BaseException):
+    """The time of an item is over; no Exception, so that a scorer's own handlers let it through."""
+
+
+def serve(scorer: str, handle: int, time_limit_s: float, options: str) -> None:
+    """Answer requests {completion, problem} on a connection with {score}, {late} or {error} until it closes.
+
+    options: JSON of the keyword arguments of the scorer's score(). Its prepare(), if there is one, is called first, so
+    that what it imports is in nobody's time.
+    """
+    module, settings = choice.get(choice.SCORER, scorer), json.loads(options)
     _limit_memory()
+    getattr(module, "prepare", lambda: None)()
     with Connection(handle) as connection:
         connection.send_bytes(READY)
         while True:
@@ -31,14 +42,43 @@ def serve(scorer: str, handle: int) -> None:
                 request = json.loads(connection.recv_bytes())
             except EOFError:
                 return
-            connection.send_bytes(json.dumps(_answer(module, request)).encode())
+            connection.send_bytes(json.dumps(_answer(module, settings, request, time_limit_s)).encode())
 
 
-def _answer(module: ModuleType, request: dict[str, Any]) -> dict[str, Any]:
+def _answer(
+    module: ModuleType, settings: dict[str, Any], request: dict[str, Any], time_limit_s: float
+) -> dict[str, Any]:
+    problem = Problem(**request["problem"])
     try:
-        return {"score": asdict(module.score(request["completion"], Problem(**request["problem"])))}
+        return _in_time(
+            time_limit_s, lambda: {"score": asdict(module.score(request["completion"], problem, **settings))}
+        )
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _in_time(seconds: float, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return what `work` does, or {late: True} where an alarm had to end it, even if somebody caught the alarm."""
+    rung = []
+
+    def ring(*_: Any) -> None:
+        rung.append(True)
+        raise Late
+
+    try:
+        signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            done = work()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except Late:
+        return {"late": True}
+    except Exception:
+        if rung:
+            return {"late": True}
+        raise
+    return {"late": True} if rung else done
 
 
 def _limit_memory() -> None:

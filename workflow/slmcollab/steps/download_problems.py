@@ -10,10 +10,11 @@ from slmcollab.benchmarks.splits import write_splits
 
 
 def main(*, cell: str, train: Path, test: Path, manifest: Path) -> None:
-    """Fetch both splits of a benchmark and write their manifest."""
+    """Fetch the splits of a benchmark, dev beside train where it has one, and write their manifest."""
     block = json.loads(cell)
     splits = choice.get(choice.LOADER, block["loader"]).load(block, block["data_seed"])
-    write_splits(splits, block, train=train, test=test, manifest=manifest)
+    dev = train.with_name("dev.jsonl") if "num_dev" in block else None
+    write_splits(splits, block, train=train, dev=dev, test=test, manifest=manifest)
 
 
 if __name__ == "__main__":

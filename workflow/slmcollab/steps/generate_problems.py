@@ -11,12 +11,13 @@ from slmcollab.benchmarks.splits import write_splits
 
 
 def main(*, cell: str, processes: int, train: Path, test: Path, manifest: Path) -> None:
-    """Generate both splits of a benchmark and their manifest; the number of processes changes nothing but the time."""
+    """Generate the splits of a benchmark, dev beside train where it has one; `processes` changes nothing but the time."""
     if sys.flags.hash_randomization:
         raise RuntimeError("start Python with PYTHONHASHSEED=0: some tasks' items depend on the order of Python's sets")
     block = json.loads(cell)
     splits = choice.get(choice.LOADER, block["loader"]).load(block | {"num_processes": processes}, block["data_seed"])
-    write_splits(splits, block, train=train, test=test, manifest=manifest)
+    dev = train.with_name("dev.jsonl") if "num_dev" in block else None
+    write_splits(splits, block, train=train, dev=dev, test=test, manifest=manifest)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ from pathlib import Path
 import tyro
 
 from slmcollab import artifacts, seeding, usage
+from slmcollab.checkpoints import fingerprint, one_writer
 from slmcollab.rl import adapters, grpo
-from slmcollab.rl.checkpoints import fingerprint, one_writer
 from slmcollab.rl.conditioned import load_policy
 from slmcollab.rl.exposed import ExpertFiles
 from slmcollab.rl.history import history_rows, write_history

@@ -1,0 +1,309 @@
+"""The client against a stand-in that records what it is asked, and against `transformers serve` with a tiny model."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import psutil
+import pytest
+from teams import TOKENIZER, make_adapter, make_model
+
+from slmcollab.generation.engine import LocalBackend
+from slmcollab.generation.requests import LENGTH, STOP, Decoding, Member, Request, Response
+from slmcollab.generation.server import Endpoint, ServerBackend
+from slmcollab.generation.serving import serving, serving_team, vllm_command
+from slmcollab.models.chat import encode
+
+SAMPLED = Decoding(12, 0.9, 0.95)
+
+
+def ask(text, slot="a1", seed=0):
+    return Request(slot, [{"role": "user", "content": text}], seed)
+
+
+def completion(text, finish="stop"):
+    usage = {"prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8}
+    return {"choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": finish}], "usage": usage}
+
+
+@pytest.fixture
+def stub():
+    """Yield a server whose `answer` turns a body into (status, JSON or text); `bodies` are those that it was sent."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            server.bodies.append((self.path, body))
+            status, answer = server.answer(body)
+            content = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *args):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.bodies, server.url = [], f"http://127.0.0.1:{server.server_address[1]}"
+    server.answer = lambda body: (200, completion(body["messages"][0]["content"].upper()))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def client(url, **settings):
+    return ServerBackend({"a1": Endpoint(url, "base")}, **{"concurrency": 4, "pause_s": 0.01, **settings})
+
+
+def test_a_request_says_what_the_decoding_says_and_thinking_is_off(stub):
+    assert client(stub.url + "/").generate([ask("x", seed=7)], SAMPLED) == [Response("X", 5, 3, STOP, None)]
+    ((path, body),) = stub.bodies
+    assert path == "/v1/chat/completions"
+    assert body == {
+        "model": "base",
+        "messages": [{"role": "user", "content": "x"}],
+        "seed": 7,
+        "temperature": 0.9,
+        "top_p": 0.95,
+        "max_tokens": 12,
+        "chat_template_kwargs": {"enable_thinking": False},
+    }
+
+
+def test_responses_come_in_the_order_of_the_requests_whatever_is_ready_first(stub):
+    ready = []
+
+    def answer(body):
+        time.sleep(0.05 * (body["seed"] % 3))
+        ready.append(body["seed"])
+        return 200, completion(str(body["seed"]))
+
+    stub.answer = answer
+    responses = client(stub.url).generate([ask("x", seed=seed) for seed in range(11, 0, -1)], SAMPLED)
+    assert [response.text for response in responses] == [str(seed) for seed in range(11, 0, -1)]
+    assert ready != list(range(11, 0, -1))
+
+
+@pytest.mark.parametrize(("concurrency", "most"), [(1, 1), (3, 3)])
+def test_so_many_requests_are_under_way_at_a_time(stub, concurrency, most):
+    lock, under_way, seen = threading.Lock(), [], []
+
+    def answer(body):
+        with lock:
+            under_way.append(body["seed"])
+            seen.append(len(under_way))
+        time.sleep(0.1)
+        with lock:
+            under_way.remove(body["seed"])
+        return 200, completion("x")
+
+    stub.answer = answer
+    client(stub.url, concurrency=concurrency).generate([ask("x", seed=seed) for seed in range(6)], SAMPLED)
+    assert max(seen) == most
+
+
+@pytest.mark.parametrize(
+    ("message", "finish", "expected"), [("x", "length", LENGTH), (None, "stop", STOP), ("", "abort", STOP)]
+)
+def test_reasons_to_end_and_empty_messages(stub, message, finish, expected):
+    stub.answer = lambda body: (200, completion(message, finish))
+    (response,) = client(stub.url).generate([ask("x")], SAMPLED)
+    assert (response.text, response.finish_reason) == (message or "", expected)
+
+
+def test_a_busy_server_is_asked_again_and_a_refusal_is_not(stub):
+    answers = iter([(503, "wait"), (429, "wait"), (200, completion("now"))])
+    stub.answer = lambda body: next(answers)
+    assert client(stub.url).generate([ask("x")], SAMPLED)[0].text == "now"
+    assert len(stub.bodies) == 3
+    stub.bodies.clear()
+    stub.answer = lambda body: (404, "no such model")
+    with pytest.raises(RuntimeError, match=rf"{stub.url}/v1/chat/completions: answered 404 for model 'base': no such"):
+        client(stub.url).generate([ask("x")], SAMPLED)
+    assert len(stub.bodies) == 1
+
+
+def test_a_server_that_stays_busy_is_given_up_after_the_last_try(stub):
+    stub.answer = lambda body: (503, "wait")
+    with pytest.raises(RuntimeError, match="answered 503"):
+        client(stub.url, retries=2).generate([ask("x")], SAMPLED)
+    assert len(stub.bodies) == 3
+
+
+def test_after_an_error_the_requests_that_wait_are_not_sent(stub):
+    stub.answer = lambda body: (500, "broken")
+    with pytest.raises(RuntimeError, match="answered 500"):
+        client(stub.url, concurrency=1).generate([ask("x") for _ in range(50)], SAMPLED)
+    assert len(stub.bodies) < 10
+
+
+@pytest.mark.parametrize("answer", ["<html>", {"choices": []}, {"choices": None}, {**completion("x"), "usage": None}])
+def test_what_is_no_chat_completion_names_the_url(stub, answer):
+    stub.answer = lambda body: (200, answer)
+    with pytest.raises(RuntimeError, match=f"{stub.url}/v1/chat/completions: not a chat completion"):
+        client(stub.url).generate([ask("x")], SAMPLED)
+
+
+def test_no_server_is_a_connection_error_that_names_the_url(stub):
+    stub.shutdown()
+    stub.server_close()
+    with pytest.raises(ConnectionError, match=f"{stub.url}/v1/chat/completions: no answer in 3 tries"):
+        client(stub.url, retries=2).generate([ask("x")], SAMPLED)
+
+
+def test_a_prompt_with_less_room_than_the_budget_is_sent_without_one_and_one_without_room_is_empty(stub):
+    refusal = 400, {"error": {"message": "This model's maximum context length is 96 tokens. However, you requested 99"}}
+    stub.answer = lambda body: refusal if "max_tokens" in body else (200, completion("cut", "length"))
+    assert client(stub.url).generate([ask("x")], SAMPLED) == [Response("cut", 5, 3, LENGTH)]
+    stub.answer = lambda body: refusal
+    assert client(stub.url).generate([ask("x")], SAMPLED) == [Response("", 0, 0, LENGTH)]
+
+
+def test_a_slot_without_an_endpoint_is_refused(stub):
+    with pytest.raises(ValueError, match="slot 'a2' is not one of a1"):
+        client(stub.url).generate([ask("x", slot="a2")], SAMPLED)
+
+
+HELPFUL = """
+    import subprocess, sys, http.server
+    subprocess.Popen([sys.executable, "-c", "import time, signal; signal.signal(15, signal.SIG_IGN); time.sleep(60)"])
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200 if self.path == "/v1/models" else 404)
+            self.end_headers()
+    http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def runs(pid):
+    """Say whether a process is there; an orphan that has ended may stay a zombie for a while."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def program(text):
+    return [sys.executable, "-c", textwrap.dedent(text), "{port}", "{model}"]
+
+
+def test_a_server_is_stopped_with_the_processes_that_it_started(monkeypatch):
+    monkeypatch.setattr("slmcollab.generation.serving._GRACE_S", 0.5)  # one of them ignores SIGTERM
+    with serving(program(HELPFUL), Path("m"), ready_s=30.0):
+        family = psutil.Process().children(recursive=True)
+    assert len(family) == 2
+    assert not any(runs(process.pid) for process in family)
+
+
+def test_it_is_stopped_when_the_work_fails_and_sigterm_means_what_it_did():
+    before, family = signal.getsignal(signal.SIGTERM), []
+
+    def work():
+        with serving(program(HELPFUL.replace("SIG_IGN", "SIG_DFL")), Path("m"), ready_s=30.0):
+            family.extend(psutil.Process().children(recursive=True))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        work()
+    assert len(family) == 2
+    assert not any(runs(process.pid) for process in family)
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_job_that_is_told_to_end_stops_its_server(tmp_path):
+    job = f"""
+        from pathlib import Path
+        import psutil, time
+        from slmcollab.generation.serving import serving
+        with serving({program(HELPFUL.replace("SIG_IGN", "SIG_DFL"))!r}, Path("m"), ready_s=30.0):
+            print(*(child.pid for child in psutil.Process().children(recursive=True)), flush=True)
+            time.sleep(60)
+    """
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "workflow")}
+    command = [sys.executable, "-c", textwrap.dedent(job)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as running:
+        family = [int(pid) for pid in running.stdout.readline().split()]
+        assert len(family) == 2
+        running.terminate()
+    assert running.returncode == 128 + signal.SIGTERM
+    assert not any(map(runs, family))
+
+
+@pytest.mark.parametrize(
+    ("text", "ready_s", "message"),
+    [
+        (
+            "import sys; print('line 1'); sys.exit(f'no model {sys.argv[2]}')",
+            30.0,
+            r"(?s)status 1; its last.*no model m$",
+        ),
+        (
+            "import time; print('loading', flush=True); time.sleep(60)",
+            0.5,
+            r"silent after 0.5 s; its last lines:\nload",
+        ),
+    ],
+    ids=["ends", "silent"],
+)
+def test_a_server_that_does_not_come_up_is_quoted(text, ready_s, message):
+    with pytest.raises(RuntimeError, match=message), serving(program(text), Path("m"), ready_s=ready_s):
+        raise AssertionError("it is not up")
+    assert psutil.Process().children() == []
+
+
+def test_vllm_serves_a_models_adapters_by_the_names_of_their_slots(tmp_path):
+    base = make_model(tmp_path / "base", "llama", seed=1)
+    adapters = [make_adapter(tmp_path / name, base, seed=2, r=rank) for name, rank in (("x", 4), ("y", 12))]
+    members = [Member("a1", "m", base, 0.1, adapters[0]), Member("a3", "m", base, 0.1, adapters[1])]
+    command = vllm_command([*members, Member("a4", "m", base, 0.1)], dtype="bfloat16", memory_share=0.3)
+    assert command[:7] == ["vllm", "serve", "{model}", "--host", "127.0.0.1", "--port", "{port}"]
+    options = " ".join(command[7:])
+    assert "--dtype bfloat16 --generation-config vllm --gpu-memory-utilization 0.3 " in options
+    assert options.endswith(f"--max-loras 2 --max-lora-rank 16 --lora-modules a1={adapters[0]} a3={adapters[1]}")
+    assert "lora" not in " ".join(vllm_command([Member("a4", "m", Path("m"), 0.1)], dtype="bfloat16"))
+
+
+TRANSFORMERS = ["transformers", "serve", "{model}", "--host", "127.0.0.1", "--port", "{port}", "--device", "cpu"]
+
+
+def test_transformers_serve_says_what_the_engine_says(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+    command = [shutil.which("transformers", path=Path(sys.executable).parent), *TRANSFORMERS[1:]]
+    members = [
+        Member("a1", "toy", make_model(tmp_path / "first", "llama", seed=1), 0.1),
+        Member("a2", "toy", make_model(tmp_path / "second", "llama", seed=2), 0.1),
+    ]
+    texts = ["What is 3 + 4?", "Reverse abc.", "b", "a b c d", "12"]
+    requests = [ask(text, slot, seed=at) for at, text in enumerate(texts) for slot in ("a1", "a2")]
+    local = LocalBackend(members, dtype="float32", resident="all", batch_size=8)
+    with serving_team(members, lambda sharing: command, ready_s=120.0) as endpoints:
+        family = psutil.Process().children(recursive=True)
+        assert {slot: endpoint.model for slot, endpoint in endpoints.items()} == {
+            member.slot: str(member.folder) for member in members
+        }
+        greedy = ServerBackend(endpoints, concurrency=4).generate(requests, Decoding(12, 0.0))
+        # Its seed is a global of the server, so that only one request at a time has random numbers of its own.
+        alone = ServerBackend(endpoints, concurrency=1)
+        sampled = [alone.generate(each, SAMPLED) for each in (requests, requests, requests[::-1])]
+    assert not any(runs(process.pid) for process in family)
+    assert len(family) >= 2
+    for request, found, ours in zip(requests, greedy, local.generate(requests, Decoding(12, 0.0)), strict=True):
+        assert (found.text, found.prompt_tokens) == (ours.text, len(encode(TOKENIZER, request.messages)))
+        assert found.output_tokens == ours.output_tokens
+        assert found.finish_reason == (LENGTH if ours.output_tokens == 12 else STOP)
+        assert found.output_ids is None
+    assert {response.finish_reason for response in greedy} == {STOP, LENGTH}
+    assert sampled[0] == sampled[1] == sampled[2][::-1] != greedy

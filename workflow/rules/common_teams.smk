@@ -1,0 +1,62 @@
+# Shared by the rules of slices: where a stage finds models, adapters, prompts and the trajectories of its round.
+
+SYSTEM = "results/slices/{benchmark}/{system}/seed{seed}"
+
+
+def team_manifests(wildcards):
+    """Return the manifest of each slot's model."""
+    return manifests_of(slices.models_of(config, wildcards.system))
+
+
+def team_weights(wildcards):
+    return [f"results/models/{model}/weights" for model in dict.fromkeys(slices.models_of(config, wildcards.system))]
+
+
+def prompt_file(block, key):
+    """Return the file of a prompt that the config names."""
+    return os.path.normpath(f"{ROOT}/workflow/prompts/{config['slices'][block][key]}.txt")
+
+
+def team_prompt(wildcards):
+    base = config["systems"][slices.base_of(config, wildcards.system)]
+    return prompt_file("protocol", "prompt" if base.get("actions", True) else "solo_prompt")
+
+
+def in_stage(wildcards, stage, file):
+    """Return the path of a file of a Stage of this benchmark and seed."""
+    folder = SYSTEM.format(benchmark=wildcards.benchmark, system=stage.system, seed=wildcards.seed)
+    return f"{folder}/{stage.stage}/{file}"
+
+
+def speaking(wildcards):
+    """Return the adapters that a team speaks with in a stage or starts a round's refinement from; [] for none."""
+    return _before(wildcards, "adapters")
+
+
+def trained(wildcards):
+    """Return the record of the training that made them; [] for none."""
+    return _before(wildcards, "training.json")
+
+
+def _before(wildcards, file):
+    stage = wildcards.stage if "stage" in wildcards.keys() else f"round{wildcards.number}"
+    found = slices.before(config, wildcards.system, stage)
+    return [in_stage(wildcards, found, file)] if found else []
+
+
+def demonstrations_of(wildcards):
+    teacher = slices.teacher_of(config, wildcards.system)
+    return in_stage(wildcards, slices.Stage(teacher, "teacher"), "demonstrations.jsonl")
+
+
+def of_round(wildcards, file):
+    """Return a file of the stage that holds a round's trajectories; step scores only where they are the reward."""
+    if file == "step_scores.jsonl" and slices.reward_of(config, wildcards.system) != slices.SCORES:
+        return []
+    return in_stage(wildcards, slices.sampled_at(config, wildcards.system, int(wildcards.number)), file)
+
+
+def evaluators():
+    """Return the models that score steps; none where rules score all of them."""
+    block = config["slices"]["evaluator"]
+    return [block["model"]] if block["kind"] == "model" or block["share"] > 0 else []

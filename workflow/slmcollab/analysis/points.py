@@ -1,0 +1,57 @@
+"""What a metric says of each question, in percent points: what intervals and paired tests are made of."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from slmcollab.analysis.outcomes import NOT_RUN
+from slmcollab.artifacts import ArtifactError
+
+PAIRS = (("accuracy", "f1"), ("weighted", "macro"), ("coverage", "explicit"))  # what Table 1 prints of a benchmark
+MACRO, MACRO_LANGUAGE = "macro", "macro_language"  # means over groups of problems: source x language, language
+TOLERANCE = 1e-6  # percent points
+
+Scores = Mapping[str, Any]  # a parsed scores.json
+
+
+def metric_pair(name: str, scores: Scores) -> tuple[str, str]:
+    """Return the two metrics that Table 1 prints; raises ArtifactError naming a file that has no such pair."""
+    for pair in PAIRS:
+        if set(pair) <= set(scores["metrics"]):
+            return pair
+    raise ArtifactError(f"{name}: metrics {sorted(scores['metrics'])}, none of the pairs {PAIRS}")
+
+
+def group_of(metric: str, row: Mapping[str, Any]) -> str:
+    """Return the group that a problem (such as humaneval-cpp) belongs to in a metric; "" where all count alike."""
+    if metric not in (MACRO, MACRO_LANGUAGE):
+        return ""
+    return row["group"] if metric == MACRO else row["group"].rpartition("-")[2]
+
+
+def run_problems(scores: Scores) -> dict[str, Mapping[str, Any]]:
+    """Return the verdicts on the problems that were run."""
+    return {id_: row for id_, row in scores["problems"].items() if not (row["error"] or "").startswith(NOT_RUN)}
+
+
+def question_points(name: str, scores: Scores, metric: str) -> dict[str, float]:
+    """Return percent points of every question that was run; their plain mean is the metric, {} where none was.
+
+    In a mean over groups a question weighs more in a small group, and so may have more than 100. Raises ArtifactError
+    where the questions of the file do not add up to its metric.
+    """
+    # ASSUME: a paired test of a macro average flips single programs, each weighed by the size of its group.
+    rows = run_problems(scores)
+    groups = {id_: group_of(metric, row) for id_, row in rows.items()}
+    sizes = Counter(groups.values())
+    try:
+        values = {id_: row["score"] if groups[id_] else row["metrics"][metric] for id_, row in rows.items()}
+    except KeyError as error:
+        raise ArtifactError(f"{name}: its problems have no {metric}") from error
+    points = {id_: 100 * value * len(rows) / (len(sizes) * sizes[groups[id_]]) for id_, value in values.items()}
+    mean, value = (float(np.mean(list(points.values()))) if points else None), scores["metrics"][metric]
+    if (mean is None) != (value is None) or (mean is not None and abs(mean - value) > TOLERANCE):
+        raise ArtifactError(f"{name}: {metric} is {value}, its problems say {mean}")
+    return points

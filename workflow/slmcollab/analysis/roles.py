@@ -1,0 +1,80 @@
+"""What each slot does in a team: revise answers, hand control over, end the trajectory, give the final answer."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from slmcollab.analysis.rates import Rate, rate
+from slmcollab.protocol.trajectory import HANDOFF, TERMINATE, Step, Trajectory
+from slmcollab.scoring.number import last_number
+
+ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+
+
+@dataclass(frozen=True)
+class Role:
+    """One slot: its steps; revision, of those after an earlier answer; handoff and termination, of all its steps.
+
+    final_answer: the questions whose final answer it gave, of all questions.
+    """
+
+    steps: int
+    revision: Rate
+    handoff: Rate
+    termination: Rate
+    final_answer: Rate
+
+
+def plain(answer: str) -> str:
+    """Return an answer as it is compared where nothing better is known: lower case, one space between words."""
+    return " ".join(answer.lower().split())
+
+
+def bare_words(answer: str) -> str:
+    """Return an answer in lower case without articles and punctuation, as answers of MuSiQue are compared."""
+    return plain(ARTICLES.sub(" ", re.sub(r"[^\w\s]", "", answer.lower())))
+
+
+def rounded_number(answer: str) -> str:
+    """Return the last number of an answer rounded to nine digits behind the point, the plain answer if it has none."""
+    found = last_number(answer)
+    return plain(answer) if found is None else f"{round(found, 9):f}"
+
+
+NORMALISERS = {"text": plain, "words": bare_words, "number": rounded_number}  # by the name that a config gives
+
+
+def roles(
+    trajectories: Sequence[Trajectory], slots: Sequence[str], normalise: Callable[[str], str] = plain
+) -> dict[str, Role]:
+    """Return slot -> Role in the order of `slots` (paper, section 3.5).
+
+    normalise: answers that it makes equal are one answer. A revision is an answer that differs from the last non-empty
+    one before it; the steps that could be one have such an answer before them, an empty answer revises nothing. Raises
+    ValueError for a step of another slot.
+    """
+    # ASSUME: a handoff or termination counts where it took effect, so not in a step that broke the protocol.
+    steps: dict[str, list[Step]] = {slot: [] for slot in slots}
+    revised: dict[str, list[bool]] = {slot: [] for slot in slots}
+    final: list[str | None] = []
+    for trajectory in trajectories:
+        earlier = ""
+        for step in trajectory.steps:
+            if step.slot not in steps:
+                raise ValueError(f"{trajectory.id}: slot {step.slot!r} is none of {list(slots)}")
+            steps[step.slot].append(step)
+            if earlier:
+                revised[step.slot].append(step.answer != "" and normalise(step.answer) != normalise(earlier))
+            earlier = step.answer or earlier
+        answering = trajectory.answering
+        final.append(None if answering is None else trajectory.steps[answering].slot)
+    return {
+        slot: Role(
+            steps=len(own),
+            revision=rate(revised[slot]),
+            handoff=rate(step.action == HANDOFF and step.anomaly is None for step in own),
+            termination=rate(step.action == TERMINATE and step.anomaly is None for step in own),
+            final_answer=rate(speaker == slot for speaker in final),
+        )
+        for slot, own in steps.items()
+    }

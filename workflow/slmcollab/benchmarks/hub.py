@@ -1,0 +1,55 @@
+"""Rows of a published data set, from the hub at a pinned revision or from JSON-lines files of the same schema."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from slmcollab.artifacts import ArtifactError, read_jsonl
+
+Source = dict[str, str]
+
+
+def read_rows(source: Source, split: str, *, name: str | None = None, num_rows: int | None = None) -> list[dict]:
+    """Return the rows of a split: of {path}/{split}.jsonl, or of the data set {id, revision} on the hub.
+
+    name: the hub's configuration of the data set, where it has several (source["name"] where it is left out).
+    num_rows: what the hub's split holds; a local file may hold a part. Raises ArtifactError if the rows cannot be had,
+    or if the hub delivers another number of them.
+    """
+    if "path" in source:
+        return read_jsonl(Path(source["path"]) / f"{split}.jsonl")
+    rows = list(read_hub(source, split, name=name or source.get("name")))
+    if num_rows is not None and len(rows) != num_rows:
+        raise ArtifactError(f"{describe(source, name)} {split}: {len(rows)} rows, {num_rows} are published")
+    return rows
+
+
+def read_hub(source: Source, split: str, *, name: str | None = None) -> Iterable[dict[str, Any]]:
+    """Return a split from the local cache or the hub; raises ArtifactError that says where to fetch it."""
+    import datasets
+
+    names = [source["id"]] if name is None else [source["id"], name]
+    try:
+        return datasets.load_dataset(*names, split=split, revision=source["revision"])
+    except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+        described = ", ".join([*names[1:], f"revision {source['revision']}"])
+        raise ArtifactError(
+            f"{source['id']} ({described}) is not in the local cache and the hub did not deliver it"
+            f" ({type(error).__name__}: {error}). Fetch it where there is internet access:"
+            " `snakemake --until download_problems`"
+        ) from error
+
+
+def describe(source: Source, name: str | None = None) -> str:
+    """Return where rows come from, for a sentence: a path, or id, configuration and revision."""
+    if "path" in source:
+        return source["path"]
+    name = name or source.get("name")
+    return f"{source['id']} ({', '.join([*([name] if name else []), source['revision']])})"
+
+
+def text_of(row: dict[str, Any], key: str, where: str) -> str:
+    """Return the text row[key]; raises ArtifactError naming row and key where there is none."""
+    if not isinstance(row.get(key), str) or not row[key].strip():
+        raise ArtifactError(f"{where}: {key} is missing or not a text")
+    return row[key]

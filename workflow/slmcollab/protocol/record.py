@@ -1,0 +1,58 @@
+"""The record of a stage: everything that decides how it goes, and what the stage before it recorded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from slmcollab.artifacts import ArtifactError, digest, read_json
+
+PACKAGES = ("torch", "transformers", "trl", "peft")
+
+
+@dataclass(frozen=True)
+class TeamFiles:
+    """What a stage reads: the manifest of each slot's model, the problems of its split, and the prompt.
+
+    start: the folder of the adapters that the team starts with, and before: the record of the training that made them;
+    one path each, none for untrained models.
+    """
+
+    manifests: list[Path]
+    problems: Path
+    prompt: Path
+    start: list[Path] = field(default_factory=list)
+    before: list[Path] = field(default_factory=list)
+
+    def read_before(self) -> dict[str, Any] | None:
+        """Return what the training before recorded, None for untrained models.
+
+        Raises ArtifactError where the adapters are not those that it wrote: a training that outlives the workflow which
+        started it writes its outputs after the config has moved on.
+        """
+        if not self.start:
+            return None
+        (path,), (folder,) = self.before, self.start
+        record = read_json(path)
+        if record.get("outputs", {}).get("adapters") != digest(folder):
+            raise ArtifactError(f"{folder}: not the adapters that {path} records: train them again")
+        return record
+
+
+def describe_stage(
+    cell: Mapping[str, Any], code: str, seed: int, files: TeamFiles, others: Mapping[str, Path] | None = None
+) -> dict[str, Any]:
+    """Return {cell, code, seed, inputs, models, packages} of a stage; others: label -> what it reads beside `files`.
+
+    inputs: label -> sha256; models: name -> hub id and revision as the manifests say, None for a model that was trained
+    here.
+    """
+    manifests = dict(zip(cell["models"], files.manifests, strict=True))
+    described = {name: read_json(path) for name, path in manifests.items()}
+    models = {name: {"id": found["id"], "revision": found["revision"]} for name, found in described.items()}
+    read = {f"manifest/{name}": path for name, path in manifests.items()} | {"problems": files.problems}
+    read |= {"prompt": files.prompt, **dict(zip(("start",), files.start, strict=False)), **(others or {})}
+    inputs = {label: digest(path) for label, path in read.items()}
+    packages = {name: version(name) for name in PACKAGES}
+    return {"cell": dict(cell), "code": code, "seed": seed, "inputs": inputs, "models": models, "packages": packages}

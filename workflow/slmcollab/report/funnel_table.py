@@ -1,0 +1,51 @@
+"""The funnel: what each stage of a system's training kept and dropped."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from slmcollab.artifacts import read_json
+from slmcollab.report.slices_stages import Stages
+from slmcollab.report.tables import format_number
+
+COLUMNS = ("benchmark", "method", "evaluator", "seed", "stage", "slot", "quantity", "value")
+FIRST = ("sampled", "trajectories", "kept", "num_examples")  # what stands on top; the rest follows by name
+
+
+def funnel_rows(stages: Stages) -> list[dict[str, str]]:
+    """Return a row per number of each file of counts of a run, stage by stage; raises ArtifactError naming a bad file.
+
+    Files: the teacher's funnel.json, the distillation's training.json, and of each round evaluation.json (where an
+    evaluator scored its steps), rewards.json and training.json. Numbers with a fraction have four decimals.
+    """
+    rows = []
+    for stage, path in _files(stages):
+        content = read_json(path)
+        parts = content.get("slots", {"": content})
+        for slot, counts in parts.items():
+            for quantity, value in _numbers(counts):
+                row = {"stage": stage, "slot": slot, "quantity": quantity, "value": value}
+                rows.append(stages.names | row)
+    return rows
+
+
+def _files(stages: Stages) -> Iterator[tuple[str, Path]]:
+    if stages.teacher:
+        yield "teacher", stages.teacher / "funnel.json"
+    if stages.distilled:
+        yield "distilled", stages.distilled / "training.json"
+    for stage, sampled, trained in stages.rounds():
+        if stages.entry["evaluator"]:
+            yield f"{stage} evaluation", sampled / "evaluation.json"
+        yield f"{stage} rewards", trained / "rewards.json"
+        yield f"{stage} training", trained / "training.json"
+
+
+def _numbers(counts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    names = [name for name in FIRST if name in counts] + sorted(set(counts) - set(FIRST))
+    for name in names:
+        value = counts[name]
+        if isinstance(value, int) and not isinstance(value, bool):
+            yield name, str(value)
+        elif isinstance(value, float):
+            yield name, format_number(value, 4)

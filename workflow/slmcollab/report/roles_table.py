@@ -1,0 +1,65 @@
+"""The table of roles: what each slot does, the shapes of trajectories, and how often the protocol is broken."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from slmcollab.analysis.anomalies import call_anomalies, call_failures, question_failures
+from slmcollab.analysis.rates import Rate
+from slmcollab.analysis.roles import plain, roles
+from slmcollab.analysis.topology import topologies
+from slmcollab.generation.calls import Call
+from slmcollab.protocol.trajectory import Trajectory
+from slmcollab.report.slices_runs import NAMES, Quantities, Quantity
+from slmcollab.report.tidy import CONDITIONS, NUMBERS
+
+KEYS = ("slot", "model", "measure")
+COLUMNS = (*NAMES, *KEYS, *NUMBERS)
+ALL = "all"
+LABELS = {"qwen3-1.7b": "Qwen3-1.7B", "qwen3-4b": "Qwen3-4B", "qwen3-8b": "Qwen3-8B"}  # as the paper writes them
+PRINTED = {
+    "revision": "answer_revision_rate_pct",
+    "handoff": "handoff_rate_pct",
+    "termination": "termination_rate_pct",
+    "final_answer": "final_answer_share_pct",
+}
+
+
+def role_quantities(
+    trajectories: Sequence[Trajectory],
+    calls: Sequence[Call],
+    models: Mapping[str, str],
+    normalise: Callable[[str], str] = plain,
+) -> Quantities:
+    """Return (slot, model, measure) -> quantity of a run, measures of the whole team under the slot `all`.
+
+    models: slot -> model; normalise: see `roles`. A slot's measures: revision, handoff, termination and final_answer in
+    percent, steps a question. The team's: share_ and steps_ of each kind of trajectory, step counts as recorded;
+    any_anomaly, protocol_failure and the other `question_failures` in percent of the questions; calls_anomalous and
+    calls_ of each kind of anomaly in percent of the calls.
+    """
+    found: dict[tuple[str, ...], Quantity] = {}
+    for slot, role in roles(trajectories, list(models), normalise).items():
+        for measure in PRINTED:
+            found[slot, models[slot], measure] = Quantity.share(getattr(role, measure))
+        steps = role.steps / len(trajectories) if trajectories else None
+        found[slot, models[slot], "steps"] = Quantity(steps, "steps", n=len(trajectories))
+    for kind, shape in topologies(trajectories).items():
+        found[ALL, "", f"share_{kind}"] = Quantity.share(Rate(shape.count, len(trajectories)))
+        found[ALL, "", f"steps_{kind}"] = Quantity(shape.mean_steps, "steps", n=shape.count)
+    for measure, rate in question_failures(trajectories).items():
+        found[ALL, "", measure] = Quantity.share(rate)
+    found[ALL, "", "calls_anomalous"] = Quantity.share(call_failures(calls))
+    for kind, rate in call_anomalies(calls).items():
+        found[ALL, "", f"calls_{kind}"] = Quantity.share(rate)
+    return found
+
+
+def printed_role(names: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the paper's (quantity, condition) of a row; the paper names models, as "Qwen3-4B, after CL"."""
+    when, measure = CONDITIONS.get(names["method"]), names["measure"]
+    if when is None:
+        return None
+    if measure in PRINTED:
+        return PRINTED[measure], f"{LABELS.get(names['model'])}, {when}"
+    if measure.startswith("share_"):
+        return "topology_share_pct", f"{measure.removeprefix('share_').replace('_', ' ')}, {when}"
+    return ("avg_steps_short_cyclic", when) if measure == "steps_short_cyclic" else None

@@ -1,0 +1,52 @@
+"""Entry of the rule refine_team."""
+
+import json
+from pathlib import Path
+
+import tyro
+
+from slmcollab import artifacts, seeding, usage
+from slmcollab.checkpoints import fingerprint, one_writer
+from slmcollab.generation.backends import read_members
+from slmcollab.generation.calls import read_calls
+from slmcollab.protocol.prompt import read_prompt
+from slmcollab.protocol.record import TeamFiles, describe_stage
+from slmcollab.protocol.trajectory import read_trajectories
+from slmcollab.supervision.examples import examples
+from slmcollab.supervision.training import read_settings, train_members
+
+
+def main(
+    *,
+    cell: str,
+    code: str,
+    seed: int,
+    files: TeamFiles,
+    calls: Path,
+    trajectories: Path,
+    rewards: Path,
+    checkpoints: Path,
+    save_every: int,
+    job: str,
+    adapters: Path,
+    training: Path,
+) -> None:
+    """Refine every slot with the rewards of the steps that it sampled."""
+    settings = json.loads(cell)
+    seeding.fix_threads(settings["numeric_threads"])
+    sampled = {"calls": calls, "trajectories": trajectories, "rewards": rewards}
+    trained, record = files.read_before(), describe_stage(settings, code, seed, files, sampled)
+    given = {row["trajectory"]: row["rewards"] for row in artifacts.read_jsonl(rewards)}
+    shown, problems = read_prompt(files.prompt, actions=settings["actions"]), artifacts.read_problems(files.problems)
+    pairs = examples(read_trajectories(trajectories), problems, shown, settings["slots"], given, read_calls(calls))
+    members, how = read_members(settings, files.manifests, files.start), read_settings(settings, save_every)
+    with one_writer(checkpoints, job):
+        folder = checkpoints / fingerprint(record)
+        slots, _ = train_members(members, pairs, how, seed=seed, folder=folder, adapters=adapters, may_idle=True)
+        made = {"slots": slots, "stage": settings["stage"], "outputs": {"adapters": artifacts.digest(adapters)}}
+        artifacts.write_json(training, record | made | {"before": trained})
+    usage.report_usage()
+
+
+if __name__ == "__main__":
+    tyro.cli(main, config=(tyro.conf.OmitArgPrefixes,))

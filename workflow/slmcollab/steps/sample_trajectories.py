@@ -1,0 +1,30 @@
+"""Entry of the rule sample_trajectories."""
+
+import json
+from pathlib import Path
+
+import tyro
+
+from slmcollab import seeding, usage
+from slmcollab.generation.calls import write_calls
+from slmcollab.protocol.collaboration import collaborate
+from slmcollab.protocol.record import TeamFiles, describe_stage
+from slmcollab.protocol.trajectory import write_trajectories
+
+
+def main(
+    *, cell: str, code: str, seed: int, files: TeamFiles, checkpoints: Path, job: str, calls: Path, trajectories: Path
+) -> None:
+    """Let a team work on train problems; a killed job goes on with the questions that it had not finished."""
+    settings = json.loads(cell)
+    seeding.fix_threads(settings["numeric_threads"])
+    files.read_before()
+    record = describe_stage(settings, code, seed, files)
+    found, made = collaborate(record, files, checkpoints=checkpoints, job=job)
+    write_trajectories(trajectories, found)
+    write_calls(calls, made)
+    usage.report_usage()
+
+
+if __name__ == "__main__":
+    tyro.cli(main, config=(tyro.conf.OmitArgPrefixes,))

@@ -1,0 +1,39 @@
+"""Parameters, training data, calls and tokens of every run."""
+
+import json
+from pathlib import Path
+
+import tyro
+
+from slmcollab.artifacts import read_json, write_text
+from slmcollab.report.budgets_table import (
+    COLUMNS,
+    budget_row,
+    parameters,
+    printed_invocations,
+    read_phases,
+    read_trainings,
+)
+from slmcollab.report.slices_published import read_other
+from slmcollab.report.slices_stages import Stages
+from slmcollab.report.tables import csv_text
+
+
+def main(*, cell: str, runs: str, manifests: list[Path], published: Path, table: Path) -> None:
+    """Write a row per run.
+
+    cell: {"runs": [entries of `Stages` with "models": [one a slot]], "reference_model", "sizes": {model: billions}};
+    runs: pattern of run folders; manifests: of all these models.
+    """
+    asked, printed, rows = json.loads(cell), read_other(published), []
+    described = {str(path): read_json(path) for path in manifests}
+    for entry in asked["runs"]:
+        stages = Stages(entry, runs)
+        row = budget_row(stages, read_phases(stages), read_trainings(stages), sum(asked["sizes"].values()))
+        row |= parameters(entry["models"], asked["reference_model"], described)
+        rows.append(row | printed_invocations(row, printed))
+    write_text(table, csv_text(COLUMNS, rows))
+
+
+if __name__ == "__main__":
+    tyro.cli(main)
