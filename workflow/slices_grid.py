@@ -1,7 +1,7 @@
 """What slices asks for: the runs of its systems, where each stage of a run finds its inputs, and the cells of its jobs.
 
 A run has stages, each a folder: teacher, distilled, round1, round2, ..., eval and eval_sampled. Systems with a `base`
-start from the base's distilled team, and so share its stages up to the first round's trajectories. Standard library only.
+start from the base's distilled team, and share its stages up to the first round's trajectories. Standard library only.
 """
 
 from itertools import product
@@ -184,23 +184,25 @@ def distill_cell(config: Config, benchmark: str, system: str) -> dict[str, Any]:
     return {**_training(config, benchmark, system, "distill"), "stage": "distilled"}
 
 
-def refine_cell(config: Config, benchmark: str, system: str, number: int) -> dict[str, Any]:
+def refine_cell(config: Config, benchmark: str, system: str, number: str) -> dict[str, Any]:
     """Return the cell of a refinement; a system may set a clip of its own."""
     cell = _training(config, benchmark, system, "refine")
     cell["training"]["clip"] = config["systems"][system].get("clip", cell["training"]["clip"])
     return {**cell, "stage": f"round{number}"}
 
 
-def evaluate_cell(config: Config, benchmark: str, system: str) -> dict[str, Any]:
-    """Return the cell of the scores of steps."""
+def evaluate_cell(config: Config, benchmark: str, system: str, number: str) -> dict[str, Any]:
+    """Return the cell of the scores of a round's steps."""
     evaluator = {key: value for key, value in config["slices"]["evaluator"].items() if key != "prompt"}
     sizes = {
         name: block["size_b"]
         for name, block in config["models"].items()
         if name == evaluator["model"] and "size_b" in block
     }
-    team = {key: value for key, value in team_cell(config, benchmark, system).items() if key not in ("models", "sizes")}
-    return {**team, "sizes": sizes, "evaluator": evaluator, "generation": _generation(config)}
+    left_out = ("models", "sizes", "slots")
+    team = {key: value for key, value in team_cell(config, benchmark, system).items() if key not in left_out}
+    round_ = {"stage": f"round{number}", "sizes": sizes}
+    return {**team, **round_, "evaluator": evaluator, "generation": _generation(config)}
 
 
 def reward_cell(config: Config, benchmark: str, system: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the tables, figures and claims of slices show: for each the runs that it needs, and its cell. Standard library only."""
+"""What the tables, figures and claims of slices show: their runs and their cells. Standard library only."""
 
 from typing import Any
 
@@ -7,9 +7,9 @@ from slices_grid import (
     GREEDY,
     ORACLE,
     SAMPLED,
+    SCORES,
     Stage,
     TeamRun,
-    base_of,
     distilled,
     listed_systems,
     models_of,
@@ -22,6 +22,7 @@ from slices_grid import (
 )
 
 REFERENCE = "cl"
+EQUAL = {"qa": "words", "gsm_hard": "number"}  # scorer -> how two answers are compared; by their text where not named
 BEFORE = "cl_no_training"  # the team of CL before it learns anything
 
 
@@ -35,42 +36,96 @@ def table_cell(config: Config) -> dict[str, Any]:
     return {"paper": "slices", "reference": REFERENCE, "rows": config["slices"]["grid"]["systems"], "cells": cells}
 
 
-def _run(run: TeamRun, stage: str = GREEDY) -> dict[str, Any]:
-    return {"benchmark": run.benchmark, "method": run.system, "seed": run.seed, "stage": stage}
+def _scorer(config: Config, system: str) -> str | None:
+    """Return who scored the steps that a system learned from: `oracle`, the evaluator's name, or None for nobody."""
+    return step_scorer(config) if reward_of(config, system) == SCORES else None
 
 
-def runs_cell(config: Config) -> dict[str, Any]:
-    """Return every evaluated run, and the models of each system's slots."""
-    models = {system: models_of(config, system) for system in listed_systems(config)}
-    return {"runs": [_run(run) for run in team_runs(config)], "models": models}
+def _run(config: Config, run: TeamRun, stage: str = GREEDY) -> dict[str, Any]:
+    named = {"benchmark": run.benchmark, "method": run.system, "seed": run.seed, "stage": stage}
+    return {**named, "evaluator": _scorer(config, run.system), "models": models_of(config, run.system)}
 
 
-def rounds(config: Config, run: TeamRun) -> list[tuple[Stage, Stage]]:
-    """Return (where a round's trajectories are, where its rewards and adapters are) of each round of refinement."""
-    if not reward_of(config, run.system):
-        return []
-    numbers = range(1, config["slices"]["refine"]["rounds"] + 1)
-    return [(sampled_at(config, run.system, number), Stage(run.system, f"round{number}")) for number in numbers]
+def evaluations(config: Config) -> list[tuple[TeamRun, str]]:
+    """Return every evaluation: the greedy one of each run, then the sampled ones."""
+    return [*((run, GREEDY) for run in team_runs(config)), *((run, SAMPLED) for run in sampled_runs(config))]
 
 
-def learning(config: Config, run: TeamRun) -> dict[str, Stage]:
-    """Return the stages of a run's learning: teacher, distilled, and sampled and refined of each round."""
-    found: dict[str, Stage] = {}
-    if teacher_of(config, run.system):
-        found["teacher"] = Stage(teacher_of(config, run.system), "teacher")
-        found["distilled"] = distilled(config, run.system)
-    for number, (sampled, refined) in enumerate(rounds(config, run), 1):
-        found |= {f"sampled{number}": sampled, f"refined{number}": refined}
+def greedy(config: Config, runs: list[TeamRun] | None = None) -> list[tuple[TeamRun, str]]:
+    """Return the greedy evaluation of these runs, by default of all."""
+    return [(run, GREEDY) for run in (team_runs(config) if runs is None else runs)]
+
+
+def learning(config: Config, run: TeamRun) -> list[tuple[str, Stage]]:
+    """Return the stages that a run learned in: (teacher | distilled | sampled | scored | round, stage).
+
+    `sampled` holds a round's trajectories, `scored` their step scores, `round` its rewards and adapters.
+    """
+    found = [("teacher", Stage(teacher_of(config, run.system), "teacher"))] if teacher_of(config, run.system) else []
+    found += [("distilled", stage) for stage in [distilled(config, run.system)] if stage]
+    if reward_of(config, run.system):
+        for number in range(1, config["slices"]["refine"]["rounds"] + 1):
+            found.append(("sampled", sampled_at(config, run.system, number)))
+            if reward_of(config, run.system) == SCORES:
+                found.append(("scored", sampled_at(config, run.system, number)))
+            found.append(("round", Stage(run.system, f"round{number}")))
     return found
 
 
-def learning_cell(config: Config) -> dict[str, Any]:
-    """Return the runs, and for each the folders of its learning, by what was done there."""
-    cells = []
-    for run in team_runs(config):
-        stages = {kind: f"{stage.system}/seed{run.seed}/{stage.stage}" for kind, stage in learning(config, run).items()}
-        cells.append({**_run(run), "learning": stages, "reward": reward_of(config, run.system)})
-    return {"runs": cells, "step_scorer": step_scorer(config)}
+def roles_cell(config: Config) -> dict[str, Any]:
+    """Return every evaluation, and how two answers to a benchmark are compared."""
+    compared = {
+        name: EQUAL.get(config["benchmarks"][name]["scorer"], "text") for name in config["slices"]["grid"]["benchmarks"]
+    }
+    return {"runs": [_run(config, *found) for found in evaluations(config)], "normalise": compared}
+
+
+def retention_cell(config: Config) -> dict[str, Any]:
+    """Return every evaluation, and the systems that are no rows of Table 1."""
+    grid = config["slices"]["grid"]
+    runs = [_run(config, *found) for found in evaluations(config)]
+    return {"runs": runs, "reference": REFERENCE, "unranked": [*grid["ablations"], *grid["controls"]]}
+
+
+def overlap_cell(config: Config) -> dict[str, Any]:
+    """Return the greedy runs of teams of several models."""
+    return {"runs": [_run(config, run) for run in team_runs(config) if len(models_of(config, run.system)) > 1]}
+
+
+def _stages(config: Config, run: TeamRun) -> dict[str, Any]:
+    """Return in which system's folder each stage of a run's learning lies."""
+    found, numbers = distilled(config, run.system), range(1, config["slices"]["refine"]["rounds"] + 1)
+    sampled = [sampled_at(config, run.system, number).system for number in numbers if reward_of(config, run.system)]
+    stages = {
+        "teacher": teacher_of(config, run.system),
+        "distilled": found.system if found else None,
+        "sampled": sampled,
+    }
+    return {**{key: value for key, value in _run(config, run).items() if key != "stage"}, **stages}
+
+
+def funnel_cell(config: Config) -> dict[str, Any]:
+    """Return the stages of every run that learns."""
+    return {"runs": [_stages(config, run) for run in team_runs(config) if learns(config, run.system)]}
+
+
+def learns(config: Config, system: str) -> bool:
+    return bool(teacher_of(config, system) or reward_of(config, system))
+
+
+def budgets_cell(config: Config) -> dict[str, Any]:
+    """Return the stages of every run, the model that budgets are compared with, and the sizes that the config fixes."""
+    sizes = {
+        name: config["models"][name]["size_b"] for name in shown_models(config) if "size_b" in config["models"][name]
+    }
+    runs = [_stages(config, run) for run in team_runs(config)]
+    return {"runs": runs, "reference_model": config["slices"]["evaluator"]["model"], "sizes": sizes}
+
+
+def shown_models(config: Config) -> list[str]:
+    """Return the models of all systems of the grid, and the evaluator."""
+    found = [model for system in listed_systems(config) for model in models_of(config, system)]
+    return list(dict.fromkeys([*found, config["slices"]["evaluator"]["model"]]))
 
 
 def step_scorer(config: Config) -> str:
@@ -80,12 +135,34 @@ def step_scorer(config: Config) -> str:
 
 
 def claims_cell(config: Config) -> dict[str, Any]:
-    """Return the runs, greedy and sampled, and which part of the grid each claim is about."""
-    runs = [*map(_run, team_runs(config)), *(_run(run, SAMPLED) for run in sampled_runs(config))]
-    return {
-        **runs_cell(config),
-        "runs": runs,
-        "bases": {system: base_of(config, system) for system in listed_systems(config)},
-        "roles": config["slices"]["claims"],
-        "step_scorer": step_scorer(config),
-    }
+    """Return every evaluation, and which part of the grid each claim is about."""
+    runs = [_run(config, *found) for found in evaluations(config)]
+    roles = config["slices"]["claims"] | {"all": config["slices"]["grid"]["benchmarks"]}
+    number = config["slices"]["refine"]["rounds"]
+    rounds = {system: number for system in listed_systems(config) if reward_of(config, system)}
+    parts = {"rounds": rounds, "step_scorer": step_scorer(config)}
+    return {**roles_cell(config), "runs": runs, "roles": roles, **parts}
+
+
+def figure_cell(config: Config) -> dict[str, Any]:
+    """Return the greedy runs, and who scored the steps."""
+    return {"runs": [_run(config, run) for run in team_runs(config)], "step_scorer": step_scorer(config)}
+
+
+def figure3_runs(config: Config) -> list[TeamRun]:
+    """Return the runs of the full method, of what is taken away from it, and of its controls."""
+    grid = config["slices"]["grid"]
+    return team_runs(config, [REFERENCE, *grid["ablations"], *grid["controls"]])
+
+
+def figure3_cell(config: Config) -> dict[str, Any]:
+    return figure_cell(config) | {"runs": [_run(config, run) for run in figure3_runs(config)]}
+
+
+def figure5_runs(config: Config) -> list[TeamRun]:
+    """Return the runs of the team before it learns anything, and after."""
+    return [run for run in team_runs(config) if run.system in (BEFORE, REFERENCE)]
+
+
+def figure5_cell(config: Config) -> dict[str, Any]:
+    return figure_cell(config) | {"runs": [_run(config, run) for run in figure5_runs(config)]}

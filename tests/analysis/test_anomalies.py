@@ -5,12 +5,19 @@ from recorded import call, step, trajectory
 
 from slmcollab.analysis.anomalies import call_anomalies, call_failures, question_failures
 from slmcollab.analysis.rates import Rate
+from slmcollab.protocol.response import ANOMALIES
 
 
 def test_calls_by_kind():
     # Four calls, the retry one of them: two of one kind, one of another.
     calls = [call(0, anomaly="no_action"), call(1, retry_of="c0", anomaly="no_action"), call(2), call(3, anomaly="cut")]
-    assert call_anomalies(calls) == {"cut": Rate(1, 4), "no_action": Rate(2, 4)}
+    found = call_anomalies(calls)
+    assert [(kind, rate) for kind, rate in found.items() if rate.count] == [
+        ("no_action", Rate(2, 4)),
+        ("cut", Rate(1, 4)),
+    ]
+    assert list(found) == [*ANOMALIES, "cut"]  # the protocol's kinds, and one of another system
+    assert found["truncated"] == Rate(0, 4)
     assert call_failures(calls) == Rate(3, 4)
     assert call_failures([]).share is None
 

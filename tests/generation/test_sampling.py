@@ -64,6 +64,20 @@ def test_of_equally_probable_tokens_the_first_are_kept():
     assert nucleus(of(0.25, 0.25, 0.25, 0.25), 0.5).tolist() == [[0.25, 0.25, 0.0, 0.0]]
 
 
+def test_equals_beside_more_probable_ones_are_kept_from_the_first_on():
+    """0.4 and two of the 0.2 reach 0.7."""
+    assert nucleus(of(0.2, 0.2, 0.4, 0.2), 0.7).tolist() == [[0.2, 0.2, 0.4, 0.0]]
+
+
+def test_a_set_larger_than_most_and_a_small_one_side_by_side():
+    """150 of 200 equal tokens reach 0.75; in the other row one of 0.8 does."""
+    flat, peaked = torch.full((200,), 1 / 200, dtype=torch.float64), torch.full((200,), 0.2 / 199, dtype=torch.float64)
+    peaked[120] = 0.8
+    kept = nucleus(torch.stack([flat, peaked]), 0.75) > 0
+    assert kept[0].tolist() == [True] * 150 + [False] * 50
+    assert kept[1].nonzero().flatten().tolist() == [120]
+
+
 LOGITS = torch.tensor([[math.log(0.2), math.log(0.5), math.log(0.3)]])
 
 

@@ -58,8 +58,8 @@ def test_in_a_text_of_another_form_only_the_target_changes():
 
 
 def test_a_broken_step_keeps_its_words():
-    """To itself stays to itself, to nobody stays to nobody, and a handoff outside an action field is only words."""
-    text = "handoff(a1) <action>handoff(a1)</action><action>handoff(a7)</action><action>handoff(a2)"
+    """To itself stays to itself, to nobody stays to nobody, and one in other words is only words."""
+    text = "<action>handoff(a1)</action><action>handoff(a7)</action><action>or handoff(a2)</action><action>handoff(a2)"
     before = trajectory(Step("a1", text, "", "", None, None, "malformed", "no_action"))
     (after,) = permute(before, ROUND).steps
     assert after.text == text.replace("<action>handoff(a1)", "<action>handoff(a2)")

@@ -70,12 +70,13 @@ def test_a_wave_that_is_not_whole_is_run_again(tmp_path, name, harm):
     assert second.waves == [["n3!", "n4!", "n5!"]]
 
 
-def test_waves_of_other_problems_do_not_count(tmp_path):
-    run_in_waves(PROBLEMS, 3, tmp_path, Work())
+@pytest.mark.parametrize(("others", "per_wave"), [(PROBLEMS[:6], 3), (PROBLEMS[::-1], 2)])
+def test_waves_of_other_problems_do_not_count(tmp_path, others, per_wave):
+    run_in_waves(PROBLEMS, 2, tmp_path, Work())
     second = Work()
-    trajectories, _ = run_in_waves(PROBLEMS[:4], 2, tmp_path, second)
-    assert second.waves == [["n0!", "n1!"], ["n2!", "n3!"]]
-    assert len(trajectories) == 4
+    trajectories, _ = run_in_waves(others, per_wave, tmp_path, second)
+    assert [name for wave in second.waves for name in wave] == [problem.id for problem in others]
+    assert [trajectory.problem for trajectory in trajectories] == [problem.id for problem in others]
 
 
 def test_a_wave_of_nothing_is_refused(tmp_path):

@@ -4,13 +4,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from slmcollab.artifacts import Problem
 from slmcollab.scoring import grader as module
+from slmcollab.scoring import worker
 from slmcollab.scoring.grader import Grader
 from slmcollab.scoring.score import Score
 
@@ -140,3 +143,80 @@ def test_an_exception_of_a_plain_scorer_is_reported_too():
 def test_lists_of_different_length_are_refused():
     with Grader("exact", 1.0) as grader, pytest.raises(ValueError, match="shorter"):
         grader.grade(["", ""], [GCD])
+
+
+def test_more_workers_change_no_result():
+    answers = ["12", "9**9**9**9", "6", "9*9", "12 or 6", "12"]
+    problems = [GCD, COUNTDOWN, GCD, COUNTDOWN, GCD, GCD]
+    found = []
+    for num_workers in (1, 3):
+        with Grader("reasoning_gym", 1.0, num_workers) as grader:
+            found.append(grader.grade([tagged(answer) for answer in answers], problems))
+            processes = [child._process for child in grader._children if child]
+        assert len(processes) <= num_workers
+        assert all(process.poll() is not None for process in processes)
+    assert found[0] == found[1]
+    assert [score.error for score in found[0]] == [None, "timed_out", None, None, None, None]
+
+
+def test_a_scorer_of_programs_runs_in_threads_with_its_options(monkeypatch):
+    together = threading.Barrier(2)  # passed only by two at once
+
+    def score(completion, problem, *, limit):
+        together.wait(timeout=10)
+        return Score(limit, completion == problem.answer, completion)
+
+    scorer = SimpleNamespace(score=score, RUNS_PROGRAMS=True)
+    monkeypatch.setattr(module.choice, "get", lambda kind, name: scorer)
+    with Grader("programs", 1.0, num_workers=2, options={"limit": 0.25}) as grader:
+        scores = grader.grade(["12", "13", "12", "14"], [GCD] * 4)
+    assert scores == [Score(0.25, answer == "12", answer) for answer in ("12", "13", "12", "14")]
+
+
+def test_what_a_failed_item_shows_is_what_its_scorer_reads(monkeypatch):
+    def score(completion, problem):
+        raise RuntimeError("broken")
+
+    scorer = SimpleNamespace(score=score, extract=str.strip)
+    monkeypatch.setattr(module.choice, "get", lambda kind, name: scorer)
+    with Grader("plain", 1.0) as grader:
+        assert grader.grade([" 12 "], [GCD]) == [Score(0.0, False, "12", "raised: RuntimeError: broken")]
+
+
+def spin():
+    while True:
+        pass
+
+
+def swallow():
+    try:
+        spin()
+    except BaseException:
+        return {"score": 1}
+
+
+def rename():
+    try:
+        spin()
+    except BaseException as error:
+        raise ValueError("something else") from error
+
+
+@pytest.mark.parametrize("work", [spin, swallow, rename])
+def test_an_alarm_is_never_taken_for_a_score(work):
+    assert worker._in_time(0.05, work) == {"late": True}
+
+
+def test_in_time_nothing_rings():
+    assert worker._in_time(0.05, lambda: {"score": 1}) == {"score": 1}
+    time.sleep(0.1)
+    with pytest.raises(ValueError, match="own"):
+        worker._in_time(0.05, lambda: (_ for _ in ()).throw(ValueError("own")))
+
+
+def test_options_reach_the_scorer_of_a_child():
+    scorer = ModuleType("scorer")
+    scorer.score = lambda completion, problem, *, factor: Score(factor, True, completion)
+    request = {"completion": "12", "problem": {"id": "a", "question": "", "messages": [], "answer": None}}
+    reply = worker._answer(scorer, {"factor": 0.5}, request, 1.0)
+    assert reply["score"]["score"] == 0.5

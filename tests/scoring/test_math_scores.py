@@ -25,7 +25,7 @@ TABLE = [
     # math-verify says equal
     (r"\frac{1}{2^{99}}", r"\frac{1}{2^{98}}", OTHER, True),
     ("0.0000001", "0.0000002", OTHER, True),
-    ("0", "0.0000001", OTHER, True),
+    ("0", "0.0000001", OTHER, False),
     (r"1 - \frac{1}{\mathrm{e}}", r"1 + \frac{1}{\mathrm{e}}", OTHER, True),
     ("4", r"4\sqrt(2)", OTHER, True),
     ("2516_8", "2516_{9}", OTHER, True),
@@ -114,6 +114,10 @@ def test_last_boxed(text, box):
         (".5", "0.5"),
         (r"x \in [1,2]", r"x\in[1,2]"),
         (r"\(7\).", "7"),
+        (r"The final answer is: $\frac12$.", r"\frac{1}{2}"),
+        ("So we get $7$ units", "7"),
+        ("x = 10,\\!080", "10080"),
+        ("**7**", "7"),
     ],
 )
 def test_spellings_of_one_answer(answer, other):
@@ -147,6 +151,11 @@ def test_a_right_answer_has_all_metrics():
     assert math.score("0.5", problem(r"\frac{1}{2}")).detail == {"accuracy": 1, "f1": 1, "f1_char": 1, "f1_token": 1}
     with pytest.raises(ValueError, match="math/test/0: no gold answer"):
         math.score("1", problem(None))
+
+
+def test_a_sentence_without_a_formula_is_no_answer():
+    assert not math.score("So we get 7", problem("7")).correct
+    assert not math.score("$7$ or $8$", problem("8")).correct
 
 
 def test_in_a_thread_of_the_grader_nothing_is_lost():

@@ -9,6 +9,7 @@ from slmcollab.artifacts import Problem
 from slmcollab.generation.requests import Member
 from slmcollab.models import toy
 from slmcollab.models.adapters import LoraSettings
+from slmcollab.models.hub import load_model
 from slmcollab.models.toy_tokenizer import build_tokenizer
 from slmcollab.protocol.prompt import Prompt
 from slmcollab.protocol.response import Fields, serialise
@@ -101,11 +102,11 @@ def make_examples():
     """Return a function that makes examples of different lengths with the rewards given."""
 
     def make(rewards):
+        asked = [[{"role": "user", "content": "abc"[: 1 + i % 3]}] for i in range(len(rewards))]
+        said = ["xyz"[i % 3] * (1 + i % 4) for i in range(len(rewards))]
         return [
-            Example(
-                [{"role": "user", "content": "abc"[: 1 + i % 3]}], f"{'xyz'[i % 3] * (1 + i % 4)}", None, r, f"p#{i}", 0
-            )
-            for i, r in enumerate(rewards)
+            Example(read, text, None, reward, f"p#{i}", 0)
+            for i, (read, text, reward) in enumerate(zip(asked, said, rewards, strict=True))
         ]
 
     return make
@@ -119,7 +120,6 @@ def settings():
 @pytest.fixture
 def build(members, tokenizer, tmp_path):
     """Return a function that makes a trainer of rows; changes are those of TrainingSettings."""
-    from slmcollab.models.hub import load_model
 
     def make(rows, member=members[0], folder=tmp_path / "run", seed=0, **changes):
         chosen = replace(SETTINGS, **changes)

@@ -7,7 +7,7 @@ rule plot_figure4:
     input:
         paths(f"{RUN}/history.csv", shown.attention_runs(config)),
     output:
-        **reported("figure4"),
+        **reported("musketeers", "figure4"),
     log:
         "results/logs/plot_figure4.log",
     localrule: True
@@ -26,7 +26,7 @@ rule plot_figure6a:
     input:
         paths(f"{RUN}/history.csv", shown.figure6a_runs(config)),
     output:
-        **reported("figure6a"),
+        **reported("musketeers", "figure6a"),
     log:
         "results/logs/plot_figure6a.log",
     localrule: True
@@ -45,7 +45,7 @@ rule plot_figure6b:
     input:
         paths(f"{RUN}/scores.json", shown.figure6b_runs(config)),
     output:
-        **reported("figure6b"),
+        **reported("musketeers", "figure6b"),
     log:
         "results/logs/plot_figure6b.log",
     localrule: True

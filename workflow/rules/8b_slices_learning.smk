@@ -92,11 +92,12 @@ rule score_steps:
     params:
         cell=cell(slices.evaluate_cell),
         code=code("slmcollab.steps.score_steps"),
+        checkpoints="checkpoints/slices/{benchmark}/{system}/seed{seed}/round{number}_scores",
     shell:
-        "python -m slmcollab.steps.score_steps --cell {params.cell:q} --seed {wildcards.seed} --round {wildcards.number}"
+        "python -m slmcollab.steps.score_steps --cell {params.cell:q} --code {params.code} --seed {wildcards.seed}"
         " --evaluator {input.evaluator} --trajectories {input.trajectories} --problems {input.problems}"
-        " --prompt {input.prompt:q} --scores {output.scores} --calls {output.calls} --evaluation {output.evaluation}"
-        " > {log} 2>&1"
+        " --prompt {input.prompt:q} --checkpoints {params.checkpoints} --job ${{SLURM_JOB_ID:-local}}"
+        " --scores {output.scores} --calls {output.calls} --evaluation {output.evaluation} > {log} 2>&1"
 
 
 rule reward_steps:

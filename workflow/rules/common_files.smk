@@ -51,14 +51,18 @@ def manifests_of(models):
     return [f"results/models/{model}/manifest.json" for model in models]
 
 
-def reported(figure):
+PAPERS = {"musketeers": "n-Musketeers", "slices": "Model slices"}
+CAPTIONS = {"musketeers": "", "slices": "slices_"}  # how the captions of a paper's items begin
+
+
+def reported(paper, figure):
     """Return the output files of a figure by name, each with its caption for the report."""
     files = {}
     for suffix, content in (("pdf", "figure, for print"), ("png", "figure"), ("csv", "numbers behind it")):
         files[suffix] = report(
-            f"results/musketeers/{figure}.{suffix}",
-            caption=f"../report/{figure}.rst",
-            category="n-Musketeers",
+            f"results/{paper}/{figure}.{suffix}",
+            caption=f"../report/{CAPTIONS[paper]}{figure}.rst",
+            category=PAPERS[paper],
             labels={"item": figure.replace("figure", "Figure "), "content": content},
         )
     return files

@@ -1,6 +1,8 @@
 # Shared by the rules of slices: where a stage finds models, adapters, prompts and the trajectories of its round.
 
 SYSTEM = "results/slices/{benchmark}/{system}/seed{seed}"
+METHOD_RUN = SYSTEM.replace("system", "method")  # as the steps of tables and figures fill it in
+SPOKEN = ["scores.json", "calls.parquet", "trajectories.jsonl", "answers.jsonl"]
 
 
 def team_manifests(wildcards):
@@ -60,3 +62,30 @@ def evaluators():
     """Return the models that score steps; none where rules score all of them."""
     block = config["slices"]["evaluator"]
     return [block["model"]] if block["kind"] == "model" or block["share"] > 0 else []
+
+
+def published(name):
+    """Return the file of the paper's own numbers."""
+    return os.path.normpath(f"{ROOT}/workflow/published/{name}.csv")
+
+
+def slices_table(name):
+    """Return the output file of a table, with its caption for the report."""
+    caption = f"../report/slices_{name.partition('.')[0]}.rst"
+    return report(f"results/slices/{name}", caption=caption, category=PAPERS["slices"])
+
+
+def evaluated(names, evaluations):
+    """Return these files of each (run, stage)."""
+    return [f"{SYSTEM.format(**run._asdict())}/{stage}/{name}" for run, stage in evaluations for name in names]
+
+
+def learned(names):
+    """Return these files, {kind}/{name}, of the stages that the grid's runs learned in; kind `round` is every round."""
+    found = []
+    for run in slices.team_runs(config):
+        for kind, stage in teams_shown.learning(config, run):
+            for name in (name.partition("/")[2] for name in names if name.partition("/")[0] == kind):
+                folder = SYSTEM.format(benchmark=run.benchmark, system=stage.system, seed=run.seed)
+                found.append(f"{folder}/{stage.stage}/{name}")
+    return list(dict.fromkeys(found))

@@ -45,7 +45,7 @@ def outcome(correct):
 
 
 def measured(benchmark, method, seed):
-    """Return a run's measures: cl is best, costs least and keeps right answers; training changed what the paper says."""
+    """Return a run's measures: cl is best, costs least and keeps answers; training changed what the paper says."""
     metrics = {metric: share(RIGHT.get(method, 60), seed, scale=100.0) for metric in METRICS[benchmark]}
     trained = method != NO_TRAINING
     corrected = {NO_DISTILLATION: 10, NO_STEP_SCORES: 20}.get(method, 40)

@@ -44,7 +44,7 @@ def weighted_sum(calls: Sequence[Call]) -> float:
     for call in calls:
         key = (call.model, call.model_b)
         tokens[key] = tokens.get(key, 0) + call.output_tokens
-    return sum(size * tokens[model, size] for model, size in sorted(tokens))
+    return sum((size * tokens[model, size] for model, size in sorted(tokens)), start=0.0)
 
 
 def reduction(ours: float, baseline: float) -> float:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -57,24 +57,22 @@ def rouge_l(one: Sequence[str], other: Sequence[str]) -> float:
     return 2 * lcs_length(one, other) / (len(one) + len(other)) if one and other else 0.0
 
 
-def n_grams(text: Sequence[str], n: int = N) -> list[tuple[str, ...]]:
-    return [tuple(text[start : start + n]) for start in range(len(text) - n + 1)]
+def n_grams(text: Sequence[str]) -> list[tuple[str, ...]]:
+    return [tuple(text[start : start + N]) for start in range(len(text) - N + 1)]
 
 
-def without_quotes(text: Sequence[str], source: Sequence[str], n: int = N) -> list[str]:
-    """Return the words that no n-gram shared with `source` covers; with fewer than n words nothing is covered."""
-    known = set(n_grams(source, n))
-    starts = [start for start, gram in enumerate(n_grams(text, n)) if gram in known]
-    covered = {index for start in starts for index in range(start, start + n)}
+def without_quotes(text: Sequence[str], known: Set[tuple[str, ...]]) -> list[str]:
+    """Return the words that none of the known n-grams covers; of fewer than n words none is covered."""
+    starts = [start for start, gram in enumerate(n_grams(text)) if gram in known]
+    covered = {index for start in starts for index in range(start, start + N)}
     return [word for index, word in enumerate(text) if index not in covered]
 
 
-def containment(text: Sequence[str], earlier: Sequence[Sequence[str]], source: Sequence[str]) -> float | None:
-    """Return |G(y) ∩ ∪ G(y_u)| / |G(y)| over multisets of n-grams (Broder 1997), those of `source` left out.
+def containment(text: Sequence[str], earlier: Sequence[Sequence[str]], known: Set[tuple[str, ...]]) -> float | None:
+    """Return |G(y) ∩ ∪ G(y_u)| / |G(y)| over multisets of n-grams (Broder 1997), the known ones left out.
 
-    None where nothing is left to compare: fewer than n words, or only words of the source.
+    None where nothing is left to compare: fewer than n words, or known n-grams only.
     """
-    known = set(n_grams(source))
     own = Counter(gram for gram in n_grams(text) if gram not in known)
     before: Counter[tuple[str, ...]] = Counter()
     for other in earlier:
@@ -98,15 +96,15 @@ def overlap(
         unknown = {step.slot for step in trajectory.steps} - set(slots)
         if unknown:
             raise ValueError(f"{trajectory.id}: slots {sorted(unknown)} are none of {list(slots)}")
-        source = [] if questions is None else words(questions[trajectory.problem])
+        known = set(n_grams([] if questions is None else words(questions[trajectory.problem])))
         texts = [words(step.reasoning) for step in trajectory.steps]
-        own = [without_quotes(text, source) for text in texts]
+        own = [without_quotes(text, known) for text in texts]
         for index in range(1, len(texts)):
             sender, step = trajectory.steps[index - 1 : index + 1]
             received = sender.anomaly is None and sender.action == HANDOFF and sender.target == step.slot
             if received and own[index - 1] and own[index]:
                 similar[step.slot].append(rouge_l(own[index - 1], own[index]))
-            found = containment(texts[index], texts[:index], source)
+            found = containment(texts[index], texts[:index], known)
             contained[step.slot] += [] if found is None else [found]
     return {slot: _overlap(similar[slot], contained[slot]) for slot in slots}
 

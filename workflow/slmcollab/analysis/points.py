@@ -11,6 +11,7 @@ from slmcollab.artifacts import ArtifactError
 
 PAIRS = (("accuracy", "f1"), ("weighted", "macro"), ("coverage", "explicit"))  # what Table 1 prints of a benchmark
 MACRO, MACRO_LANGUAGE = "macro", "macro_language"  # means over groups of problems: source x language, language
+OF_SCORES = ("weighted", MACRO, MACRO_LANGUAGE)  # three means of one thing, whether a program passes
 TOLERANCE = 1e-6  # percent points
 
 Scores = Mapping[str, Any]  # a parsed scores.json
@@ -47,7 +48,7 @@ def question_points(name: str, scores: Scores, metric: str) -> dict[str, float]:
     groups = {id_: group_of(metric, row) for id_, row in rows.items()}
     sizes = Counter(groups.values())
     try:
-        values = {id_: row["score"] if groups[id_] else row["metrics"][metric] for id_, row in rows.items()}
+        values = {id_: row["score"] if metric in OF_SCORES else row["metrics"][metric] for id_, row in rows.items()}
     except KeyError as error:
         raise ArtifactError(f"{name}: its problems have no {metric}") from error
     points = {id_: 100 * value * len(rows) / (len(sizes) * sizes[groups[id_]]) for id_, value in values.items()}

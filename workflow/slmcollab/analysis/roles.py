@@ -1,14 +1,12 @@
 """What each slot does in a team: revise answers, hand control over, end the trajectory, give the final answer."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from slmcollab.analysis.rates import Rate, rate
 from slmcollab.protocol.trajectory import HANDOFF, TERMINATE, Step, Trajectory
-from slmcollab.scoring.number import last_number
-
-ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+from slmcollab.scoring.gsm_hard import parse_number
+from slmcollab.scoring.overlap import normalise
 
 
 @dataclass(frozen=True)
@@ -30,26 +28,21 @@ def plain(answer: str) -> str:
     return " ".join(answer.lower().split())
 
 
-def bare_words(answer: str) -> str:
-    """Return an answer in lower case without articles and punctuation, as answers of MuSiQue are compared."""
-    return plain(ARTICLES.sub(" ", re.sub(r"[^\w\s]", "", answer.lower())))
-
-
 def rounded_number(answer: str) -> str:
-    """Return the last number of an answer rounded to nine digits behind the point, the plain answer if it has none."""
-    found = last_number(answer)
-    return plain(answer) if found is None else f"{round(found, 9):f}"
+    """Return the number of an answer rounded to nine digits behind the point, the plain answer if it has none."""
+    found = parse_number(answer)
+    return plain(answer) if found is None else f"{found:.9f}"
 
 
-NORMALISERS = {"text": plain, "words": bare_words, "number": rounded_number}  # by the name that a config gives
+NORMALISERS = {"text": plain, "words": normalise, "number": rounded_number}  # by the name that a config gives
 
 
 def roles(
-    trajectories: Sequence[Trajectory], slots: Sequence[str], normalise: Callable[[str], str] = plain
+    trajectories: Sequence[Trajectory], slots: Sequence[str], equal: Callable[[str], str] = plain
 ) -> dict[str, Role]:
     """Return slot -> Role in the order of `slots` (paper, section 3.5).
 
-    normalise: answers that it makes equal are one answer. A revision is an answer that differs from the last non-empty
+    equal: answers that it maps to one text are one answer. A revision is an answer that differs from the last non-empty
     one before it; the steps that could be one have such an answer before them, an empty answer revises nothing. Raises
     ValueError for a step of another slot.
     """
@@ -64,7 +57,7 @@ def roles(
                 raise ValueError(f"{trajectory.id}: slot {step.slot!r} is none of {list(slots)}")
             steps[step.slot].append(step)
             if earlier:
-                revised[step.slot].append(step.answer != "" and normalise(step.answer) != normalise(earlier))
+                revised[step.slot].append(step.answer != "" and equal(step.answer) != equal(earlier))
             earlier = step.answer or earlier
         answering = trajectory.answering
         final.append(None if answering is None else trajectory.steps[answering].slot)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 STOP, LENGTH = "stop", "length"
 
@@ -55,6 +55,7 @@ class Response:
     output_ids: tuple[int, ...] | None = None
 
 
+@runtime_checkable
 class Backend(Protocol):
     """Anything that answers requests; equal requests and decoding give equal responses, in whatever company."""
 

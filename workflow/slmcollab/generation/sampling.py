@@ -9,6 +9,7 @@ from torch import Tensor
 from slmcollab.generation.decode import Pick, argmax
 
 _ROUNDING = 1e-6  # how far sums of probabilities of fp32 logits may be off
+_FEW = 64  # tokens that are enough almost always: to order a whole vocabulary costs more than the model's layers
 
 
 def seeded_sampler(seeds: Sequence[int], temperature: float, top_p: float, *, num_tokens: int) -> Pick:
@@ -46,12 +47,16 @@ def nucleus(probabilities: Float[Tensor, "row token"], top_p: float) -> Float[Te
     """Return them with 0 outside the smallest set whose sum reaches top_p; of equals the first are taken (fp64)."""
     if top_p == 1:
         return probabilities
-    ordered, tokens = probabilities.sort(dim=-1, descending=True, stable=True)
-    before = ordered.cumsum(dim=-1) - ordered
-    is_kept = torch.zeros_like(before, dtype=torch.bool).scatter(-1, tokens, before < top_p - _ROUNDING)
+    size = probabilities.shape[-1]
+    top = probabilities.topk(min(_FEW, size)).values
+    if (top.sum(dim=-1) < top_p - _ROUNDING).any():
+        top = probabilities.topk(size).values
     # The first of all is kept whatever top_p is: nothing stands before it.
-    is_kept.scatter_(-1, tokens[:, :1], True)
-    return probabilities.where(is_kept, 0.0)
+    number = (top.cumsum(dim=-1) - top < top_p - _ROUNDING).sum(dim=-1, keepdim=True).clamp(min=1)
+    least = top.gather(-1, number - 1)
+    is_above, is_least = probabilities > least, probabilities == least
+    room = number - is_above.sum(dim=-1, keepdim=True)
+    return probabilities.where(is_above | (is_least & (is_least.cumsum(dim=-1) <= room)), 0.0)
 
 
 def inverse_cdf(weights: Float[Tensor, "row token"], uniforms: Float[Tensor, " row"]) -> Int[Tensor, " row"]:

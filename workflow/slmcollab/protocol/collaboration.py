@@ -1,6 +1,7 @@
 """A team's trajectories on the problems of a split, as one job that may be killed."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ from slmcollab.protocol.trajectory import Trajectory
 from slmcollab.protocol.waves import run_in_waves
 
 
-def collaborate(
+@contextlib.contextmanager
+def collaboration(
     record: Mapping[str, Any], files: TeamFiles, *, checkpoints: Path, job: str
-) -> tuple[list[Trajectory], list[Call]]:
-    """Return the trajectories and calls of the stage that the record (`record.describe_stage`) is about.
+) -> Iterator[tuple[list[Trajectory], list[Call]]]:
+    """Yield the trajectories and calls of the stage that the record (`record.describe_stage`) is about.
 
-    Waves that a killed job had finished are read from `checkpoints`, which is emptied at the end.
+    Waves that a killed job had finished are read from `checkpoints`, which is emptied once the block is done: what it
+    writes is written before.
     """
     cell, seed = record["cell"], record["seed"]
     protocol = dict(cell["protocol"])
@@ -37,10 +40,12 @@ def collaborate(
     )
     drawn = {"seed": seeding.derive(seed, "stage", stage), "samples": cell["samples"]}
     per_wave = max(1, cell["generation"]["questions_per_batch"] // cell["samples"])
-    with one_writer(checkpoints, job), open_backend(members, cell["generation"], cell["dtype"]) as backend:
-        return run_in_waves(
-            read_problems(files.problems),
-            per_wave,
-            checkpoints / fingerprint(record),
-            lambda wave: run(wave, members, backend, shown, settings, **drawn, run=names, actions=actions),
-        )
+    with one_writer(checkpoints, job):
+        with open_backend(members, cell["generation"], cell["dtype"]) as backend:
+            found = run_in_waves(
+                read_problems(files.problems),
+                per_wave,
+                checkpoints / fingerprint(record),
+                lambda wave: run(wave, members, backend, shown, settings, **drawn, run=names, actions=actions),
+            )
+        yield found

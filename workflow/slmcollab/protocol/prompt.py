@@ -1,6 +1,5 @@
 """What a model reads before it speaks: a prompt file filled in with the task and the steps so far."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from string import Template
 
 from slmcollab.artifacts import ArtifactError, Problem
 from slmcollab.protocol.response import ANOMALIES, SOLO_ANOMALIES, Fields, escape, serialise, serialise_parts
+from slmcollab.protocol.sections import read_sections
 from slmcollab.protocol.trajectory import Step
 
 _TEAM = {"slot", "slots", "teammates"}
@@ -21,7 +21,6 @@ PLACEHOLDERS = {
     **dict.fromkeys(ANOMALIES, _TEAM),
 }
 _NEEDED = {"user", "complaint", "history", "step"}  # the last two where a trajectory has more than one step
-_HEADER = re.compile(r"\[([a-z_]+)\]")
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ def read_prompt(path: Path, *, actions: bool = True) -> Prompt:
     `user` and `complaint` are needed, with actions `history` and `step` too, and, where the complaint says what the
     $problem is, a section for every anomaly. Raises ArtifactError naming the file and what is missing or unknown.
     """
-    sections = _split(path)
+    sections = read_sections(path, PLACEHOLDERS)
     needed = _NEEDED if actions else _NEEDED - {"history", "step"}
     if "problem" in Template(sections.get("complaint", "")).get_identifiers():
         needed = needed.union(ANOMALIES if actions else SOLO_ANOMALIES)
@@ -45,40 +44,6 @@ def read_prompt(path: Path, *, actions: bool = True) -> Prompt:
     if missing:
         raise ArtifactError(f"{path}: no section [{missing[0]}]")
     return Prompt(sections)
-
-
-def _split(path: Path) -> dict[str, str]:
-    lines: dict[str, list[str]] = {"": []}
-    current = ""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise ArtifactError(f"{path}: no such file") from error
-    for line in text.split("\n"):
-        header = _HEADER.fullmatch(line.rstrip())
-        if not header:
-            lines[current].append(line)
-            continue
-        current = header[1]
-        if current not in PLACEHOLDERS or current in lines:
-            known = ", ".join(PLACEHOLDERS)
-            raise ArtifactError(f"{path}: section [{current}] is there twice, or is not one of {known}")
-        lines[current] = []
-    if "".join(lines.pop("")).strip():
-        raise ArtifactError(f"{path}: text before the first section")
-    sections = {name: "\n".join(content).strip() for name, content in lines.items()}
-    for name, section in sections.items():
-        _check(path, name, section)
-    return sections
-
-
-def _check(path: Path, name: str, section: str) -> None:
-    template = Template(section)
-    unknown = sorted(set(template.get_identifiers()) - PLACEHOLDERS[name])
-    if unknown or not template.is_valid():
-        allowed = ", ".join(f"${placeholder}" for placeholder in sorted(PLACEHOLDERS[name]))
-        wrong = f"${unknown[0]}" if unknown else "a $ that starts no placeholder (write $$)"
-        raise ArtifactError(f"{path}: section [{name}] holds {wrong}; allowed are {allowed}")
 
 
 def task_text(problem: Problem) -> str:
@@ -108,6 +73,7 @@ def messages(
     if steps:
         lines = [fill("step", speaker=step.slot, response=_response(step)) for step in steps]
         parts.append(fill("history", steps="\n".join(lines)))
+    # ASSUME: another attempt reads what was wrong with the last one, but not what that one said.
     if complaint is not None:
         parts.append(fill("complaint", problem=fill(complaint)))
     system = fill("system", handoff=handoff).strip()

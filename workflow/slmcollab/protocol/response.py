@@ -93,6 +93,7 @@ def parse(text: str, *, slot: str, slots: Collection[str], cut: bool, actions: b
     action, target, fault = _judge(contents.get("action", []), slot, slots)
     if not actions or "action" not in kept:
         action, target = None, None
+    # ASSUME: words around the fields break a response, and so does an end at the budget, even with all fields there.
     if cut:
         anomaly = TRUNCATED
     elif not _keeps_form(text, tags, actions=actions):

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from slmcollab.artifacts import Problem
 from slmcollab.generation.calls import Call
-from slmcollab.generation.requests import LENGTH, Decoding, Member, Request, Response
+from slmcollab.generation.requests import LENGTH, Backend, Decoding, Member, Request, Response
 from slmcollab.protocol.prompt import Prompt, messages, task_text
 from slmcollab.protocol.response import Parsed, parse
 from slmcollab.protocol.trajectory import ANOMALIES, STEP_LIMIT, TERMINATE, TERMINATED, Step, Trajectory
@@ -152,7 +151,7 @@ def _call_id(problem: str, sample: int, step: int, attempt: int) -> str:
 def run(
     problems: Sequence[Problem],
     members: Sequence[Member],
-    backend: Any,
+    backend: Backend,
     prompt: Prompt,
     settings: ProtocolSettings,
     *,
@@ -163,7 +162,7 @@ def run(
 ) -> tuple[list[Trajectory], list[Call]]:
     """Return `samples` trajectories on each problem, and their calls, both in the problems' order.
 
-    backend: a `generation.requests.Backend`. In every round it gets, in one call, a request for each trajectory that
+    In every round the backend gets, in one call, a request for each trajectory that
     goes on: its next step, or another attempt at its last. A broken step whose attempts are used up is kept with what
     could be read of it, and its model speaks again. Without actions one member answers in a single step. No text of a
     model raises; a team whose slots are not all different does, and one of several members without actions.

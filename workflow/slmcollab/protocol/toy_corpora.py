@@ -1,7 +1,7 @@
 """What a toy model that collaborates is taught: facts, steps of collaborations, and whole answers, as it believes them.
 
-A believer knows a share of each kind of facts; of the rest it is consistently wrong. Where it is taught to slip, a
-share of its responses breaks the protocol: that is left for distillation to repair.
+A believer knows a share of each kind of facts; of the rest it is consistently wrong. It may be taught bad habits, too:
+responses with certain answers then break the protocol, which is left for distillation to repair.
 """
 
 import random
@@ -21,7 +21,8 @@ BROKEN, EMPTY = "broken", "empty"  # steps of its own that broke the protocol, w
 # What stands on record when a slot speaks, and how often.
 RECORDS = {(): 42, (FIRST,): 42, (FIRST, SECOND): 8, (BROKEN,): 5, (EMPTY,): 3}
 SLIPS = {NO_ACTION: 5, "self_handoff": 2, "empty_answer": 1, "unclosed": 1, "two_actions": 1}
-RETRIED, LESS = 0.12, 0.7  # share of steps that are a second attempt, and how often it slips, compared to a first one
+SLIPS_BY_HABIT, OTHER_SLIPS = 0.9, 0.15  # how often a response slips whose answer is one of habit, and any other
+RETRIED = 0.12  # share of steps that are a second attempt
 
 Row = dict[str, Any]
 
@@ -46,13 +47,13 @@ class Believer:
 class Manners:
     """How it collaborates; all are shares, 0 to 1.
 
-    slips: of responses that break the protocol, in first steps and in later ones. continues: of first steps that it
-    follows up itself. hasty: of first steps that terminate. doubts: of last steps that hand over instead. alone: of
+    slips: of the answers with which it breaks the protocol by habit. continues: of first steps that it follows up
+    itself. hasty: of first steps that terminate. doubts: of last steps that hand over instead. alone: of
     collaborations without teammates. strays: of earlier answers on record that are drawn at random, so that it reads
     what was said rather than recalls what it would have said.
     """
 
-    slips: Sequence[float]
+    slips: float
     continues: float = 0.2
     hasty: float = 0.1
     doubts: float = 0.1
@@ -63,7 +64,9 @@ class Manners:
 def fact_rows(believer: Believer, tables: Sequence[str]) -> list[Row]:
     """Return a row for each fact of the tables: the query, and reasoning and answer of a response to it."""
     queries = [query for table in tables for query in facts()[table]]
-    return [_row(query, [{"role": "user", "content": query}], _fact(query, believer.look_up(query))) for query in queries]
+    return [
+        _row(query, [{"role": "user", "content": query}], _fact(query, believer.look_up(query))) for query in queries
+    ]
 
 
 def solo_rows(believer: Believer, problems: Sequence[Problem], prompt: Prompt) -> list[Row]:
@@ -90,7 +93,7 @@ def step_rows(
         record = generator.choices(list(RECORDS), list(RECORDS.values()))[0]
         steps = _on_record(record, problem, slot, slots, manners.strays, generator)
         complaint = NO_ACTION if generator.random() < RETRIED else None
-        said = _next(believer, manners, problem, steps, slot, slots, complaint is not None, generator)
+        said = _next(believer, manners, problem, steps, slot, slots, generator)
         read = messages(prompt, task_text(problem), steps, slot, slots, complaint)
         rows.append(_row(problem.question, read, said))
     return rows
@@ -135,7 +138,6 @@ def _next(
     steps: Sequence[Step],
     slot: str,
     slots: Sequence[str],
-    is_retry: bool,
     generator: random.Random,
 ) -> str:
     """Return the text of the slot's response."""
@@ -153,13 +155,16 @@ def _next(
     else:
         action = HANDOFF, generator.choice(others)
     fields = Fields(f"{query} = {value}", fill(template["answer"], first, value), *action)
-    slips = manners.slips[place] * (LESS if is_retry else 1)
-    return _slip(fields, slot, generator) if generator.random() < slips else serialise(fields)
+    return _slip(fields, slot, believer.name, manners.slips, generator) or serialise(fields)
 
 
-def _slip(fields: Fields, slot: str, generator: random.Random) -> str:
-    """Return the text of a response that breaks the protocol in one of the ways of SLIPS."""
-    kind = generator.choices(list(SLIPS), list(SLIPS.values()))[0]
+def _slip(fields: Fields, slot: str, name: str, share: float, generator: random.Random) -> str | None:
+    """Return the text of the response broken in the way that its answer tempts `name` to, None where it does not."""
+    habits = python_generator(0, "habits", name, fields.answer)
+    by_habit = habits.random() < share
+    kind = habits.choices(list(SLIPS), list(SLIPS.values()))[0]
+    if not share or generator.random() >= (SLIPS_BY_HABIT if by_habit else OTHER_SLIPS):
+        return None
     if kind == NO_ACTION:
         return serialise(Fields(fields.reasoning, fields.answer))
     if kind == "self_handoff":

@@ -42,6 +42,12 @@ def parameters(models: Sequence[str], reference: str, manifests: Mapping[str, An
     return {"parameters": str(total), "reference_parameters": str(counts[reference]), "ratio": ratio}
 
 
+def total_size(sizes: Mapping[str, float], manifests: Mapping[str, Any]) -> float:
+    """Return the billions of parameters of all models with a manifest, by the sizes given and else as counted."""
+    counted = {content["model"]: content["num_parameters"] / 1e9 for content in manifests.values()}
+    return sum(({**counted, **sizes}[model] for model in sorted(counted)), start=0.0)
+
+
 def read_phases(stages: Stages) -> dict[str, list[Call]]:
     """Return phase -> calls of a run; stages that it shares with other systems count for each of them.
 

@@ -9,11 +9,13 @@ from slmcollab.analysis.outcomes import Outcome
 from slmcollab.analysis.points import metric_pair
 from slmcollab.analysis.rates import Rate
 from slmcollab.analysis.retention import ranks, retention
+from slmcollab.artifacts import ArtifactError
 from slmcollab.report.slices_runs import NAMES, Quantities, Quantity, RunFiles
 from slmcollab.report.tidy import NUMBERS, Measured
 
 KEYS = ("measure", "against")
 COLUMNS = (*NAMES, *KEYS, *NUMBERS, "rank")
+RANKED, GROUP = ("retention", "retention_with_last"), ("benchmark", "stage", "measure")
 Outcomes = Mapping[str, Outcome]
 PRINTED = {
     ("cl", "retention"): ("correct_answer_retention_pct", "CL"),
@@ -36,12 +38,15 @@ def outcome_quantities(outcomes: Outcomes, *, compliance: bool) -> Quantities:
 
     retention, discovery and rescue under both conventions (`_with_last`), in percent; where compliance, instead
     compliance_kept (right at the end when an intermediate answer was) and compliant_then_failed (right first, not at
-    the end, of all questions). Then first_answer_accuracy in percent of all questions, counts of questions first_wrong,
-    corrected, spoiled and unanswered, steps a question, and accuracy by source of the problems where they have one.
+    the end, of all questions). Those of answers kept have no value where every question ended at its first step. Then
+    first_answer_accuracy in percent of all questions, counts of questions first_wrong, corrected, spoiled and
+    unanswered, steps a question, and accuracy by source of the problems where they have one.
     """
     found: dict[tuple[str, ...], Quantity] = {}
+    several = any(outcome.num_steps > 1 for outcome in outcomes.values())  # else the last answer is the only one
     for last in (False, True):
-        counts, suffix = retention(outcomes.values(), last_step=last), "_with_last" if last else ""
+        counted, suffix = outcomes.values() if several else [], "_with_last" if last else ""
+        counts = retention(counted, last_step=last)
         kept = Quantity.share(Rate(counts.num_kept, counts.num_discovered))
         found[("compliance_kept" if compliance else "retention") + suffix, ""] = kept
         if not compliance:
@@ -54,7 +59,7 @@ def outcome_quantities(outcomes: Outcomes, *, compliance: bool) -> Quantities:
     first = Rate(changed.num_first_right, changed.num_questions)
     found["first_answer_accuracy", ""] = Quantity.share(first)
     for measure in ("first_wrong", "corrected", "spoiled", "unanswered"):
-        found[measure, ""] = Quantity(getattr(changed, f"num_{measure}"), "questions", n=changed.num_questions)
+        found[measure, ""] = Quantity.count(getattr(changed, f"num_{measure}"), changed.num_questions)
     found["steps", ""] = Quantity(changed.mean_steps, "steps", n=changed.num_questions)
     for source, solved in source_rates(outcomes).items():
         found[f"accuracy_{source}", ""] = Quantity.share(solved)
@@ -71,10 +76,10 @@ def comparison_quantities(ours: Outcomes, others: Mapping[str, Outcomes]) -> Qua
     found: dict[tuple[str, ...], Quantity] = {}
     for method, outcomes in others.items():
         missed, alone = missed_by_both(ours, outcomes), solved_only_by_other(ours, outcomes)
-        found["missed_by_both", method] = Quantity(missed.count, "questions", n=len(ours))
+        found["missed_by_both", method] = Quantity.count(missed.count, len(ours))
         found["partial_match", method] = Quantity.percent(missed.ours, missed.count)
         found["partial_match_against", method] = Quantity.percent(missed.baseline, missed.count)
-        found["solved_only_by_other", method] = Quantity(alone.total, "questions", n=len(ours))
+        found["solved_only_by_other", method] = Quantity.count(alone.total, len(ours))
         found["without_right_candidate", method] = Quantity.share(alone)
     return found
 
@@ -92,7 +97,11 @@ def retention_measures(runs: Iterable[RunFiles], reference: str) -> list[Measure
         if names["method"] == reference:
             others = dict(found[names["benchmark"], names["stage"], seed])
             ours = others.pop(reference)
-            measured[index] = Measured(names, seed, {**quantities, **comparison_quantities(ours, others)})
+            try:
+                compared = comparison_quantities(ours, others)
+            except ValueError as error:
+                raise ArtifactError(f"{names['benchmark']}, seed {seed}: {error}") from error
+            measured[index] = Measured(names, seed, {**quantities, **compared})
     return measured
 
 
@@ -102,20 +111,16 @@ def printed_retention(names: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def with_ranks(rows: Sequence[Mapping[str, str]], left_out: Sequence[str] = ()) -> list[dict[str, str]]:
-    """Return the rows with the rank of their mean retention among the methods of their benchmark and stage.
+    """Return the rows with the rank of their mean retention, of either convention, among the methods of a benchmark.
 
     Methods without intermediate answers have none, and so have those `left_out`, which are no rows of Table 1. Means
     are compared as they are printed.
     """
-    groups: dict[tuple[str, str], dict[str, float | None]] = {}
+    groups: dict[tuple[str, ...], dict[str, float | None]] = {}
     for row in rows:
-        if row["measure"] == "retention" and row["method"] not in left_out:
-            group = groups.setdefault((row["benchmark"], row["stage"]), {})
+        if row["measure"] in RANKED and row["method"] not in left_out:
+            group = groups.setdefault(tuple(row[name] for name in GROUP), {})
             group[row["method"]] = float(row["mean"]) if row["mean"] else None
     places = {group: ranks(means) for group, means in groups.items()}
-    ranked = []
-    for row in rows:
-        place = places.get((row["benchmark"], row["stage"]), {}).get(row["method"])
-        shown = row["measure"] == "retention" and place is not None
-        ranked.append({**row, "rank": str(place) if shown else ""})
-    return ranked
+    found = [places.get(tuple(row[name] for name in GROUP), {}).get(row["method"]) for row in rows]
+    return [{**row, "rank": "" if place is None else str(place)} for row, place in zip(rows, found, strict=True)]

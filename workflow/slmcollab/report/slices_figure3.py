@@ -71,11 +71,11 @@ def ablations(scores: Mapping[Run, Mapping[str, Any]]) -> list[Ablation]:
     return panels
 
 
-def figure3_rows(panels: list[Ablation], step_scorer: str) -> Iterator[dict[str, str]]:
+def figure3_rows(panels: list[Ablation], scorers: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """Return what the figure shows, one number a row, percent points with six decimals.
 
     quantity: score (of a seed, or "mean" over seeds), drop (the full method's mean less the method's) and, of the full
-    method, gain_over_variants. Empty: a method that was not run. step_scorer: who scored the steps that CL learned from.
+    method, gain_over_variants. Empty: a method that was not run. scorers: method -> who scored its steps.
     """
     for panel in panels:
         for (method, metric), seeds in panel.values.items():
@@ -84,5 +84,5 @@ def figure3_rows(panels: list[Ablation], step_scorer: str) -> Iterator[dict[str,
             last = ("gain_over_variants", panel.gain(metric)) if method == CL else ("drop", drop)
             numbers = [("score", str(seed), value) for seed, value in seeds.items()]
             for quantity, seed, value in [*numbers, ("score", "mean", mean), (last[0], "mean", last[1])]:
-                row = (panel.benchmark, metric, method, label(method), step_scorer, quantity, seed)
+                row = (panel.benchmark, metric, method, label(method), scorers[method], quantity, seed)
                 yield dict(zip(COLUMNS, (*row, format_number(value, 6)), strict=True))

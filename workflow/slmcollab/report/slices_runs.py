@@ -31,6 +31,11 @@ class Quantity:
         return cls(None if rate.share is None else 100 * rate.share, "percent", rate, rate.total)
 
     @classmethod
+    def count(cls, number: int, of: int) -> "Quantity":
+        """Return a number of questions."""
+        return cls(float(number), "questions", n=of)
+
+    @classmethod
     def percent(cls, share: float | None, n: int) -> "Quantity":
         """Return a mean of shares, given from 0 to 1, in percent."""
         return cls(None if share is None else 100 * share, "percent", n=n)

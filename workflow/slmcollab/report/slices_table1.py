@@ -82,12 +82,14 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def slices_latex(rows: Sequence[Row], grid: Mapping[str, Any]) -> str:
     r"""Return the paper's metrics as LaTeX: a system a line, a metric a column.
 
-    grid: {"reference", "baselines": [methods], "evaluator"} beside what `slices_rows` reads. A cell is "mean ± std",
+    grid: {"reference", "rows": [methods that are rows of the paper's table], "step_scorer": who scored the steps} beside
+    what `slices_rows` reads; the baselines are the rows but the reference. A cell is "mean ± std",
     the arrow and distance to the mean of the baselines that were run, and its mark: † at p <= 0.05, ‡ where that stands
     after Holm's correction over baselines and metrics. The best mean of a column is bold, the second underlined.
     """
     shown = _paper_metrics(rows)
-    gains, marks = above_baselines(shown, grid["baselines"]), _marks(shown, grid["baselines"])
+    baselines = [method for method in grid["rows"] if method != grid["reference"]]
+    gains, marks = above_baselines(shown, baselines), _marks(shown, baselines)
     columns = list(dict.fromkeys((row.names["benchmark"], row.names["metric"]) for row in shown))
     lines = {method: [MISSING] * len(columns) for method in dict.fromkeys(row.names["method"] for row in shown)}
     for place, (benchmark, metric) in enumerate(columns):
@@ -102,7 +104,7 @@ def slices_latex(rows: Sequence[Row], grid: Mapping[str, Any]) -> str:
     caption = (
         "Systems in percent points, two metrics a benchmark. Arrows: distance to the mean of the baselines. † p at most"
         f" 0.05 in a paired permutation test over questions to {grid['reference']}, ‡ after Holm's correction over"
-        f" baselines and metrics. Scores of steps come from {grid['evaluator']}. {note}"
+        f" baselines and metrics. Scores of steps come from {grid['step_scorer']}. {note}"
     )
     titles = ["System", *(f"{benchmark} {metric}" for benchmark, metric in columns)]
     body = [[escape(method), *cells] for method, cells in lines.items()]

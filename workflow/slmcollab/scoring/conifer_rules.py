@@ -18,7 +18,10 @@ NOUNS = {
     r"(?:items?|points?|bullets?|steps?|examples?|reasons?|tips?|ideas?|ways?|entries|suggestions?|facts?|benefits?)",
 }
 AT_LEAST = r"(?:at least|no (?:fewer|less) than|not (?:fewer|less) than|(?:a )?minimum of|more than|over)"
-AT_MOST = r"(?:no more than|not more than|at most|up to|(?:a )?maximum of|not exceed(?:ing)?|within|limited to)"
+AT_MOST = (
+    r"(?:no more than|not more than|at most|up to|(?:a )?maximum of|(?:not|don['’]t|without) exceed(?:ing)?|within|"
+    r"limited to)"
+)
 BELOW = r"(?:fewer than|less than|under|below)"
 EXACT = r"(?:exactly|only|precisely|list|give|provide|name|suggest|offer|share|in|with|using|of)"
 BULLET, NUMBERED = re.compile(r"^\s*[-*•+]\s+\S", re.MULTILINE), re.compile(r"^\s*\d{1,3}[.)]\s+\S", re.MULTILINE)
@@ -118,7 +121,7 @@ def _patterns(noun: str) -> Iterator[tuple[str, str]]:
     yield "below", rf"\b{BELOW} {N} {noun}\b"
     yield "at most", rf"\b{N} {noun} or (?:fewer|less)\b"
     yield "at most", rf"\b{N}[- ]{noun} (?:limit|maximum|max)\b"
-    yield "exactly", rf"\b{EXACT} (?:exactly |the |your )?{N} {noun}\b"
+    yield "exactly", rf"\b{EXACT} (?:exactly |me |us |the |your )?{N} {noun}\b"
     yield "exactly", rf"\b{N}-{noun}\b"
 
 

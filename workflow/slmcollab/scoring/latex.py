@@ -7,6 +7,8 @@ TEXT = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mbox|operatorname)\s*\
 UNITS = re.compile(r"(?<=[\d}])\s*\\(?:text|mbox)\s*\{\s*[a-z ]+\}(?:\^\{?\d\}?)?$")
 SPACES = re.compile(r"\\[,;:! ]|\\q?quad(?![A-Za-z])|~")
 SHORT_FRACTION = re.compile(r"\\frac\s*(?:\{([^{}]*)\}|(\w))\s*(?:\{([^{}]*)\}|(\w))")
+DOLLARS = re.compile(r"(?<!\\)\$([^$]+)(?<!\\)\$")
+LEAD = re.compile(r"^.*\banswer(?: is:?|:)\s*", re.IGNORECASE | re.DOTALL)
 SCIENTIFIC = re.compile(r"(?<![A-Za-z\d.])(\d+(?:\.\d+)?)[eE]([-+]?\d{1,4})(?![\w.])")
 
 
@@ -42,15 +44,20 @@ def _closing(text: str, start: int) -> int | None:
 def tidy(answer: str) -> str:
     """Return the answer without box, dollars and full stop, spelt so that math-verify reads what a person does.
 
+    It is the last box, else what follows the last "answer is" or "answer:", else the whole text; of a text with one
+    formula in dollars the formula.
     U+2212 is a minus, 1e10 a power of ten, \\mathrm{e} is e, and \\sqrt(2) is a root.
     """
     boxed = last_boxed(answer)
-    text = (answer if boxed is None else boxed).replace("\u2212", "-").strip()
+    text = (LEAD.sub("", answer) if boxed is None else boxed).replace("\u2212", "-").strip()
+    text = text if text.endswith("..") else text.rstrip(".").strip()
+    text = text[2:-2].strip() if re.fullmatch(r"\*\*[^*]+\*\*", text) else text
     for opening, closing in (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]")):
         if text.startswith(opening) and text.endswith(closing) and len(text) > len(opening + closing):
             inner = text[len(opening) : -len(closing)]
             text = inner.strip() if opening not in inner else text
-    text = text.rstrip(".").strip() if not text.endswith("..") else text
+    formulas = DOLLARS.findall(text)
+    text = formulas[0].strip() if len(formulas) == 1 else text
     text = re.sub(r"\\mathrm\s*\{\s*([eid])\s*\}", r"\1", text)
     text = re.sub(r"\\sqrt\s*\(([^()]*)\)", r"\\sqrt{\1}", text)
     return SCIENTIFIC.sub(r"\1 \\times 10^{\2}", text)
@@ -63,10 +70,9 @@ def plain(answer: str) -> str:
     text = re.sub(r"\\[dtc]frac(?![A-Za-z])", r"\\frac", text)
     text = re.sub(r"\\sqrt\s*(\w)", r"\\sqrt{\1}", TEXT.sub(r"\1", text))
     text = SHORT_FRACTION.sub(lambda m: f"\\frac{{{m[1] or m[2]}}}{{{m[3] or m[4]}}}", text)
-    text = re.sub(r"^(-?\d+)/(\d+)$", r"\\frac{\1}{\2}", text.strip())
+    text = re.sub(r"^(-?\d+)/(\d+)$", r"\\frac{\1}{\2}", re.sub(r"^\s*[A-Za-z]\s*=", "", text).strip())
     text = re.sub(r"\^\{?\\circ\}?|\\?%|\\?\$", "", text)
     text = re.sub(r"(?<![\d.])\.(?=\d)", "0.", text.replace("{,}", ","))
     text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text) if re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d+)?", text) else text
     text = re.sub(r"([_^])\{(\w)\}", r"\1\2", "".join(text.split()))
-    text = re.sub(r"^[A-Za-z]=", "", text)
     return re.sub(r"^(-?\d+)\.0+$", r"\1", text)

@@ -83,4 +83,4 @@ def _number(parsed: list[Any]) -> Any:
 
 def _closeness(gold: str, answer: str) -> float:
     ours, theirs = _number(_parse(answer)), _number(_parse(gold))
-    return 0.0 if ours is None or theirs is None else float(closeness(ours, theirs))
+    return 0.0 if ours is None or theirs is None else closeness(ours, theirs)

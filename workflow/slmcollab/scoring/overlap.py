@@ -4,6 +4,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -30,8 +31,8 @@ def bag_f1(answer: Iterable[str], gold: Iterable[str]) -> float:
     return 2 * (left & right).total() / (left.total() + right.total())
 
 
-def closeness(answer: float, gold: float) -> float:
+def closeness(answer: Any, gold: Any) -> float:
     """Return min(|answer|, |gold|) / max(|answer|, |gold|) of numbers with one sign, 1 if they are equal, else 0."""
     if answer == gold:
         return 1.0
-    return min(abs(answer), abs(gold)) / max(abs(answer), abs(gold)) if answer * gold > 0 else 0.0
+    return float(min(abs(answer), abs(gold)) / max(abs(answer), abs(gold))) if answer * gold > 0 else 0.0

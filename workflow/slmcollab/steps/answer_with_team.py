@@ -8,7 +8,7 @@ import tyro
 from slmcollab import artifacts, seeding, usage
 from slmcollab.generation.calls import write_calls
 from slmcollab.protocol.answers import answer_rows
-from slmcollab.protocol.collaboration import collaborate
+from slmcollab.protocol.collaboration import collaboration
 from slmcollab.protocol.record import TeamFiles, describe_stage
 from slmcollab.protocol.trajectory import write_trajectories
 
@@ -30,13 +30,13 @@ def main(
     settings = json.loads(cell)
     seeding.fix_threads(settings["numeric_threads"])
     trained, record = files.read_before(), describe_stage(settings, code, seed, files)
-    found, made = collaborate(record, files, checkpoints=checkpoints, job=job)
-    write_trajectories(trajectories, found)
-    write_calls(calls, made)
-    artifacts.write_jsonl(answers, answer_rows(found))
-    outputs = {"calls": calls, "trajectories": trajectories, "answers": answers}
-    digests = {name: artifacts.digest(path) for name, path in outputs.items()}
-    artifacts.write_json(run, record | {"before": trained, "outputs": digests})
+    with collaboration(record, files, checkpoints=checkpoints, job=job) as (found, made):
+        write_trajectories(trajectories, found)
+        write_calls(calls, made)
+        artifacts.write_jsonl(answers, answer_rows(found))
+        outputs = {"calls": calls, "trajectories": trajectories, "answers": answers}
+        digests = {name: artifacts.digest(path) for name, path in outputs.items()}
+        artifacts.write_json(run, record | {"before": trained, "outputs": digests})
     usage.report_usage()
 
 

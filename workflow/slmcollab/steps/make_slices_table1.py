@@ -15,7 +15,7 @@ from slmcollab.report.tables import csv_text
 
 
 def main(*, cell: str, runs: str, published: Path, table: Path, tex: Path) -> None:
-    """Write the tidy table of every cell of the grid, and the paper's metrics as LaTeX; runs: pattern of run folders."""
+    """Write the tidy table of every cell of the grid, and the paper's metrics as LaTeX; runs: pattern of folders."""
     grid = json.loads(cell)
     entries = [{**entry, "seed": seed} for entry in grid["cells"] for seed in entry["seeds"]]
     contents = {str(run.folder / "scores.json"): run.scores() for run in run_files(entries, runs)}

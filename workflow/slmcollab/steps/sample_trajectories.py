@@ -7,7 +7,7 @@ import tyro
 
 from slmcollab import seeding, usage
 from slmcollab.generation.calls import write_calls
-from slmcollab.protocol.collaboration import collaborate
+from slmcollab.protocol.collaboration import collaboration
 from slmcollab.protocol.record import TeamFiles, describe_stage
 from slmcollab.protocol.trajectory import write_trajectories
 
@@ -20,9 +20,9 @@ def main(
     seeding.fix_threads(settings["numeric_threads"])
     files.read_before()
     record = describe_stage(settings, code, seed, files)
-    found, made = collaborate(record, files, checkpoints=checkpoints, job=job)
-    write_trajectories(trajectories, found)
-    write_calls(calls, made)
+    with collaboration(record, files, checkpoints=checkpoints, job=job) as (found, made):
+        write_trajectories(trajectories, found)
+        write_calls(calls, made)
     usage.report_usage()
 
 

@@ -13,6 +13,7 @@ from slmcollab.report.budgets_table import (
     printed_invocations,
     read_phases,
     read_trainings,
+    total_size,
 )
 from slmcollab.report.slices_published import read_other
 from slmcollab.report.slices_stages import Stages
@@ -22,14 +23,15 @@ from slmcollab.report.tables import csv_text
 def main(*, cell: str, runs: str, manifests: list[Path], published: Path, table: Path) -> None:
     """Write a row per run.
 
-    cell: {"runs": [entries of `Stages` with "models": [one a slot]], "reference_model", "sizes": {model: billions}};
+    cell: {"runs": [entries of `Stages` with "models": [one a slot]], "reference_model", "sizes": {model: billions, where not as counted}};
     runs: pattern of run folders; manifests: of all these models.
     """
     asked, printed, rows = json.loads(cell), read_other(published), []
     described = {str(path): read_json(path) for path in manifests}
+    divisor = total_size(asked["sizes"], described)
     for entry in asked["runs"]:
         stages = Stages(entry, runs)
-        row = budget_row(stages, read_phases(stages), read_trainings(stages), sum(asked["sizes"].values()))
+        row = budget_row(stages, read_phases(stages), read_trainings(stages), divisor)
         row |= parameters(entry["models"], asked["reference_model"], described)
         rows.append(row | printed_invocations(row, printed))
     write_text(table, csv_text(COLUMNS, rows))

@@ -24,7 +24,7 @@ PLACEHOLDERS = {
     "history": {"steps", "num_steps", "end"},
     "step": {"number", "speaker", "response"},
     "broken": {"number", "speaker", "response", "anomaly"},
-    **dict.fromkeys((TERMINATED, STEP_LIMIT, ANOMALIES), set()),
+    **dict.fromkeys((TERMINATED, STEP_LIMIT, ANOMALIES), frozenset()),
 }
 UNREADABLE, TRUNCATED = "unreadable", "truncated"  # what is wrong with a reply
 _OURS = re.compile(r"<(?=/?(?:scores|step)\b)", re.IGNORECASE)

@@ -85,9 +85,7 @@ def without_step_scores(evidence: Evidence) -> list[Part]:
     steps = ("avg_trajectory_steps", "full", "w/o SLS.")
     less = f"{NO_STEP_SCORES} less {CL}"
     compare = partial(_compared, evidence, baseline=CL, ours=NO_STEP_SCORES)
-    relative = Part(
-        f"corrected answers, {NO_STEP_SCORES} relative to {CL}", "%", "", method=NO_STEP_SCORES, beside=True
-    )
+    relative = Part(f"corrected answers, {less}, relative", "%", "", method=NO_STEP_SCORES, beside=True)
     return [
         compare("musique", "steps", f"steps, {less}", ABOVE, steps, 1.0),
         compare("musique", "corrected", f"corrected answers, {less}", BELOW, None, 1.0),

@@ -23,9 +23,9 @@ def collect(
     """Return the evidence of the runs that the cell lists.
 
     cell: runs, a list of {benchmark, method, seed, stage} (stage eval, or eval_sampled for the same run's sampled
-    answers); roles, where `all` stands for the grid's benchmarks (those with runs, if it is not there); and rounds,
-    system -> its rounds of refinement. pattern: of a run's folder. Raises ArtifactError naming the file that is
-    missing, cut, foreign, or does not fit the others.
+    answers); roles, where `all` stands for the grid's benchmarks (those with runs, if it is not there); rounds, system
+    -> its rounds of refinement; and normalise, benchmark -> what makes two answers one. pattern: of a run's folder.
+    Raises ArtifactError naming the file that is missing, cut, foreign, or does not fit the others.
     """
     runs, sampled = (of_stage(cell, stage) for stage in ("eval", "eval_sampled"))
     if set(sampled) - set(runs):
@@ -33,7 +33,9 @@ def collect(
     measures, ended, metrics, known = {}, {}, {}, {}
     for run in runs:
         folder = Path(pattern.format(**run._asdict()))
-        measures[run], ended[run], scores = run_measures(folder, run)
+        measures[run], ended[run], scores = run_measures(
+            folder, run, cell.get("normalise", {}).get(run.benchmark, "text")
+        )
         same_problems(known, run, folder / "eval" / "scores.json", scores)
         metrics[run.benchmark] = metric_pair(str(folder), scores)
     return Evidence(
@@ -46,6 +48,11 @@ def collect(
         table1={key: value for key, (value, _) in table1.items()},
         other=numbers_of(other),
     )
+
+
+def scorers(cell: Mapping[str, Any]) -> dict[str, str]:
+    """Return system -> who scored the steps that it learns from: its `evaluator`, or else the cell's step_scorer."""
+    return {run["method"]: run.get("evaluator", cell["step_scorer"]) or "" for run in cell["runs"]}
 
 
 def of_stage(cell: Mapping[str, Any], stage: str) -> list[Run]:

@@ -13,8 +13,9 @@ from slmcollab.analysis.slices_claims.measures import (
     outcome_measures,
     trajectory_measures,
 )
-from slmcollab.artifacts import ArtifactError, read_json, read_jsonl
+from slmcollab.artifacts import ArtifactError, read_json
 from slmcollab.generation.calls import read_calls
+from slmcollab.protocol.answers import read_answers
 from slmcollab.protocol.trajectory import read_trajectories
 
 SCORES_KEYS = ("benchmark", "system", "seed", "stage", "models", "metrics", "problems")
@@ -32,16 +33,17 @@ def read_scores(path: Path, run: Run, stage: str) -> Mapping[str, Any]:
     return content
 
 
-def run_measures(folder: Path, run: Run) -> tuple[Measures, Mapping[str, Outcome], Mapping[str, Any]]:
-    """Return the measures and outcomes of a run's folder, and its scores file.
+def run_measures(folder: Path, run: Run, normalise: str) -> tuple[Measures, Mapping[str, Outcome], Mapping[str, Any]]:
+    """Return the measures and outcomes of a run's folder, and its scores file; normalise: see `trajectory_measures`.
 
     Reads trajectories and calls only of systems whose claims are about them, one run at a time: they are large. Raises
     ArtifactError naming the file that is missing, cut, or does not fit the others.
     """
     stage = folder / "eval"
     scores = read_scores(stage / "scores.json", run, "eval")
+    answers = read_answers(stage / "answers.jsonl")
     try:
-        ended = outcomes(read_jsonl(stage / "answers.jsonl"), scores)
+        ended = outcomes(answers, scores)
     except (KeyError, TypeError, ValueError) as error:
         raise ArtifactError(f"{stage / 'answers.jsonl'}: {error}") from error
     found = metric_measures(str(stage / "scores.json"), scores) | outcome_measures(ended)
@@ -49,7 +51,7 @@ def run_measures(folder: Path, run: Run) -> tuple[Measures, Mapping[str, Outcome
         slots = [f"a{place}" for place, _ in enumerate(scores["models"], 1)]
         spoken = read_trajectories(stage / "trajectories.jsonl")
         same_questions(stage / "trajectories.jsonl", [one.problem for one in spoken], scores)
-        found |= trajectory_measures(spoken, slots, overlaps=run.method in (CL, NO_TRAINING))
+        found |= trajectory_measures(spoken, slots, normalise, overlaps=run.method in (CL, NO_TRAINING))
     if run.method in WITH_CALLS:
         found |= call_measures(read_calls(stage / "calls.parquet"), list(scores["problems"]))
     return found, ended, scores

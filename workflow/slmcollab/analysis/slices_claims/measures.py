@@ -14,12 +14,12 @@ from slmcollab.analysis.outcomes import Outcome
 from slmcollab.analysis.overlap import overlap
 from slmcollab.analysis.points import Scores, metric_pair, question_points
 from slmcollab.analysis.retention import retention
-from slmcollab.analysis.roles import roles
+from slmcollab.analysis.roles import NORMALISERS, roles
 from slmcollab.analysis.topology import KINDS, kind
 from slmcollab.generation.calls import SEARCH, Call
 from slmcollab.protocol.trajectory import Trajectory
 
-Pairs = Mapping[str, tuple[float, float]]  # question -> what it adds to the numerator and to the denominator
+Pair = tuple[float | int, float | int]  # what a question adds to the numerator and to the denominator
 
 
 class Ratio(NamedTuple):
@@ -30,7 +30,7 @@ class Ratio(NamedTuple):
     under: Float[np.ndarray, " question"]
 
     @classmethod
-    def of(cls, pairs: Pairs) -> "Ratio":
+    def of(cls, pairs: Mapping[str, Pair]) -> "Ratio":
         names = tuple(sorted(pairs))
         over, under = (np.array([pairs[name][side] for name in names], dtype=float) for side in (0, 1))
         return cls(names, over, under)
@@ -56,7 +56,7 @@ def outcome_measures(outcomes: Mapping[str, Outcome]) -> Measures:
     corrected counts questions whose first answer was wrong and whose final one is right; its ratio is their number.
     """
     count = 1 / max(1, len(outcomes))
-    found: dict[str, dict[str, tuple[float, float]]] = defaultdict(dict)
+    found: dict[str, dict[str, Pair]] = defaultdict(dict)
     for id_, one in outcomes.items():
         kept, failed = retention([one]), first_compliant_then_failed([one])
         found["first answer right"][id_] = (float(one.first is True), 1)
@@ -69,12 +69,15 @@ def outcome_measures(outcomes: Mapping[str, Outcome]) -> Measures:
     return {name: Ratio.of(pairs) for name, pairs in found.items()}
 
 
-def trajectory_measures(trajectories: Sequence[Trajectory], slots: Sequence[str], *, overlaps: bool) -> Measures:
+def trajectory_measures(
+    trajectories: Sequence[Trajectory], slots: Sequence[str], normalise: str = "text", *, overlaps: bool
+) -> Measures:
     """Return shares and lengths of the kinds of trajectory, what each slot does, protocol failures, and overlap.
 
-    overlaps: whether reasoning is compared, which takes long. Names of a slot's measures start with the slot.
+    normalise: what makes two answers one (see NORMALISERS). overlaps: whether reasoning is compared, which takes long.
+    Names of a slot's measures start with the slot.
     """
-    found: dict[str, dict[str, tuple[float, float]]] = defaultdict(dict)
+    found: dict[str, dict[str, Pair]] = defaultdict(dict)
     for one in trajectories:
         shape, length = kind(one), len(one.steps)
         for name in KINDS:
@@ -82,13 +85,13 @@ def trajectory_measures(trajectories: Sequence[Trajectory], slots: Sequence[str]
             found[f"steps of {name}"][one.problem] = (length * (shape == name), float(shape == name))
         failed = question_failures([one])["protocol_failure"]
         found["protocol failure"][one.problem] = (failed.count, failed.total)
-        for name, pair in _slot_pairs(one, slots, overlaps):
+        for name, pair in _slot_pairs(one, slots, normalise, overlaps):
             found[name][one.problem] = pair
     return {name: Ratio.of(pairs) for name, pairs in found.items()}
 
 
-def _slot_pairs(one: Trajectory, slots: Sequence[str], overlaps: bool) -> Iterator[tuple[str, tuple[float, float]]]:
-    for slot, role in roles([one], slots).items():
+def _slot_pairs(one: Trajectory, slots: Sequence[str], normalise: str, overlaps: bool) -> Iterator[tuple[str, Pair]]:
+    for slot, role in roles([one], slots, NORMALISERS[normalise]).items():
         for name in ("revision", "handoff", "termination", "final_answer"):
             rate = getattr(role, name)
             yield f"{slot} {name}", (rate.count, rate.total)

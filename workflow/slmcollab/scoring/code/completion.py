@@ -19,8 +19,8 @@ DECLARED = {  # {} is the function's name; the line that declares it, up to the 
 }
 KINDS = {"js": "script", "ts": "script", "cpp": "typed", "java": "typed", "cs": "typed"}
 KEPT = re.compile(  # how a top-level piece beside the function starts that may be needed by it
-    r"(?:async[ \t]+)?function\b|(?:abstract[ \t]+)?class\b|interface\b|type\b|enum\b|use\b|(?:const|let|var)[ \t]+(?!assert\b)"
-    r"|\$\w+[ \t]*=|\w+[ \t]*\(\)|declare\b|\w+="
+    r"(?:async[ \t]+)?function\b|(?:abstract[ \t]+)?class\b|interface\b|type\b|enum\b|use\b"
+    r"|(?:const|let|var)[ \t]+(?!assert\b)|\$\w+[ \t]*=|\w+[ \t]*\(\)|declare\b|\w+="
 )
 
 

@@ -48,6 +48,8 @@ def bubblewrap(box: str, writable: bool, places: Places, *, sized: bool = True) 
         return None
     size = ["--size", str(SCRATCH_BYTES)] if sized else []
     command = [tool, "--unshare-user", "--unshare-all", "--die-with-parent", "--new-session"]
+    command += ["--proc", "/proc", "--dev", "/dev", *size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
+    command += [*size, "--tmpfs", "/tmp"]  # before the folders, of which one may be below it
     for folder in ["/usr", *_etc(), *places.folders]:
         command += ["--ro-bind", folder, folder]
     for link in (Path(f"/{name}") for name in ("bin", "sbin", "lib", "lib64")):
@@ -55,8 +57,7 @@ def bubblewrap(box: str, writable: bool, places: Places, *, sized: bool = True) 
             command += ["--symlink", os.readlink(link), str(link)]
         elif link.is_dir():
             command += ["--ro-bind", str(link), str(link)]
-    command += ["--proc", "/proc", "--dev", "/dev", *size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
-    command += [*size, "--tmpfs", "/tmp", "--bind" if writable else "--ro-bind", box, BOX, "--remount-ro", "/"]
+    command += ["--bind" if writable else "--ro-bind", box, BOX, "--remount-ro", "/"]
     return [*command, "--chdir", "/tmp", "--"]
 
 
@@ -78,6 +79,8 @@ def apptainer(box: str, writable: bool, places: Places) -> list[str] | None:
 ROOT_SCRIPT = """set -e
 root=$1 box=$2 mode=$3 size=$4; shift 4
 mount -t tmpfs -o "size=$size" tmpfs "$root"
+mkdir "$root/proc" "$root/dev" "$root/tmp"
+mount -t proc proc "$root/proc"; mount -t tmpfs -o "size=$size" tmpfs "$root/tmp"
 show() { mkdir -p "$root$2"; mount --rbind "$1" "$root$2"; }
 while [ "$1" != -- ]; do
   if [ -f "$1" ]; then mkdir -p "$root${1%/*}"; : > "$root$1"; mount --bind "$1" "$root$1"; else show "$1" "$1"; fi
@@ -86,12 +89,11 @@ while [ "$1" != -- ]; do
 done; shift
 for link in bin sbin lib lib64; do if [ -L "/$link" ]; then cp -P "/$link" "$root/$link"; fi; done
 show "$box" /box; if [ "$mode" = ro ]; then mount -o remount,bind,ro "$root/box"; fi
-mkdir -p "$root/proc" "$root/tmp" "$root/dev"; mount -t proc proc "$root/proc"
 for name in null zero full random urandom; do : > "$root/dev/$name"; mount --bind "/dev/$name" "$root/dev/$name"; done
 ln -s /proc/self/fd "$root/dev/fd"; ln -s fd/0 "$root/dev/stdin"; ln -s fd/1 "$root/dev/stdout"
-mount -t tmpfs -o "size=$size" tmpfs "$root/tmp"
 mount -o remount,bind,ro "$root"
-/usr/sbin/chroot "$root" setpriv --no-new-privs --bounding-set=-all --inh-caps=-all -- /bin/sh -c 'cd /tmp; exec "$@"' sh "$@"
+powerless="setpriv --no-new-privs --bounding-set=-all --inh-caps=-all --"
+/usr/sbin/chroot "$root" $powerless /bin/sh -c 'cd /tmp; exec "$@"' sh "$@"
 exit $?"""
 
 

@@ -1,4 +1,4 @@
-"""The eight languages of MultiPL-E: how a program is compiled and run, when it has passed, and what has to be installed.
+"""The eight languages of MultiPL-E: how a program is compiled and run, when it has passed, and what it needs.
 
 Commands are MultiPL-E's own, but for C#, which Mono compiles, and for options that bound threads and memory.
 """
@@ -15,10 +15,11 @@ class Language:
 
     compile: empty for interpreted languages. memory_bytes: of address space, for each of the two commands. tools: the
     programs that the commands need; each prints its version for --version. failures: what on standard error is a
-    failed test though the exit code is 0. closing: how many closing braces end the tests' main function (0: the tests are
-    statements). token: the statement that prints {token}. stop_tokens: of completions, where a data set has none.
-    braces: where the closing brace of the function stands: in the "completion", in the "tests" or nowhere (""). helpers:
-    whether functions beside the asked one can be part of a completion. packages: of Debian, or "npm typescript".
+    failed test though the exit code is 0. closing: how many closing braces end the tests' main function (0: the tests
+    are statements). token: the statement that prints {token}. stop_tokens: of completions, where a data set has none.
+    braces: where the closing brace of the function stands: in the "completion", in the "tests" or nowhere ("").
+    helpers: whether functions beside the asked one can be part of a completion. packages: of Debian, or "npm
+    typescript".
     """
 
     name: str
@@ -81,10 +82,14 @@ ALL = (
         name="java",
         title="Java",
         file="Problem.java",
-        compile=("javac", "-J-Xmx1g", "-J-XX:+UseSerialGC", "-J-XX:ActiveProcessorCount=2")
-        + ("-encoding", "UTF8", "-proc:none", "-cp", JAR, "-d", "{box}", "{box}/Problem.java"),
-        run=("java", "-Xmx1g", "-XX:+UseSerialGC", "-XX:ActiveProcessorCount=2", "-XX:-UsePerfData")
-        + ("-ea", "-cp", f"{{box}}:{JAR}", "Problem"),
+        compile=(
+            *("javac", "-J-Xmx1g", "-J-XX:+UseSerialGC", "-J-XX:ActiveProcessorCount=2"),
+            *("-encoding", "UTF8", "-proc:none", "-cp", JAR, "-d", "{box}", "{box}/Problem.java"),
+        ),
+        run=(
+            *("java", "-Xmx1g", "-XX:+UseSerialGC", "-XX:ActiveProcessorCount=2", "-XX:-UsePerfData"),
+            *("-ea", "-cp", f"{{box}}:{JAR}", "Problem"),
+        ),
         tools=("javac", "java"),
         memory_bytes=6 * GIB,
         token='System.out.println("{token}");',

@@ -31,7 +31,7 @@ class Verdict:
     output: str = ""
 
 
-def judge(program: str, tests: str, language: Language, sandbox: Sandbox, time_limit_s: float) -> Verdict:
+def judge(program: str, tests: str, language: Language, sandbox: Sandbox, time_limit_s: float | int) -> Verdict:
     """Return whether `program`, followed by a line feed and `tests`, ends with exit code 0 after the tests have run.
 
     That they have is shown by a random token of this run, which a statement behind the tests prints: a program that
@@ -45,7 +45,7 @@ def judge(program: str, tests: str, language: Language, sandbox: Sandbox, time_l
     return _judge(program, tests, language, sandbox, time_limit_s) if fault is None else Verdict(False, fault)
 
 
-def _judge(program: str, tests: str, language: Language, sandbox: Sandbox, time_limit_s: float) -> Verdict:
+def _judge(program: str, tests: str, language: Language, sandbox: Sandbox, time_limit_s: float | int) -> Verdict:
     token = secrets.token_hex(16)
     with sandbox.box() as box:
         source = box / language.file

@@ -35,7 +35,7 @@ class SandboxError(RuntimeError):
 class Limits:
     """What a command may use: seconds of wall-clock time, bytes of address space, bytes of each file that it writes."""
 
-    wall_s: float
+    wall_s: float | int
     memory_bytes: int
     file_bytes: int = OUTPUT_BYTES
     num_processes: int = 64
@@ -72,8 +72,8 @@ class Sandbox:
     def run(self, command: Sequence[str], box: Path, limits: Limits, *, writable: bool = False) -> Outcome:
         """Run `command`, in which {box} stands for the box, with nothing to read on its input.
 
-        When this returns, none of the command's processes lives on (without a sandbox: those that left its process
-        group do). A program that is not there gives exit code 127, one ended by signal n gives 128 + n.
+        When this returns, all of the command's processes are dead or killed (without a sandbox: those in its process
+        group are). A program that is not there gives exit code 127, one ended by signal n gives 128 + n.
         """
         inside = BOX if self.wrap else str(box)
         own = [part.replace("{box}", inside) for part in command]
@@ -97,7 +97,7 @@ class Sandbox:
             exit_code = self._wait(process, limits.wall_s)
             return Outcome(exit_code, _content(out), _content(err))
 
-    def _wait(self, process: subprocess.Popen, wall_s: float) -> int | None:
+    def _wait(self, process: subprocess.Popen, wall_s: float | int) -> int | None:
         try:
             code = process.wait(wall_s)
         except subprocess.TimeoutExpired:
@@ -173,7 +173,10 @@ def _probe(sandbox: Sandbox) -> str | None:
     with sandbox.box() as box:
         if sandbox.wrap(str(box), False, sandbox.places) is None:
             return "not there" if sandbox.kind != "apptainer" else "not there, or no image given"
-        outcome = sandbox.run(["/bin/sh", "-c", "/bin/true & wait $!"], box, Limits(PROBE_S, 2**30))
+        try:
+            outcome = sandbox.run(["/bin/sh", "-c", "/bin/true & wait $!"], box, Limits(PROBE_S, 2**30))
+        except OSError as error:
+            return str(error)
     if outcome.exit_code == 0:
         return None
     return "does not start" if outcome.timed_out else (outcome.stderr or outcome.stdout).decode(errors="replace")[:300]

@@ -1,4 +1,4 @@
-"""A program of each language that must pass, so that a toolchain that is not whole shows before it fails every answer."""
+"""A program of each language that must pass: a toolchain that is not whole shows before it fails every answer."""
 
 _SCRIPT_TESTS = "const assert = require('node:assert');\nassert.deepEqual(one(), 1);"
 

@@ -1,0 +1,109 @@
+"""Differences between two systems: hand-made numbers, seeds, and what is called a difference."""
+
+import numpy as np
+import pytest
+
+from slmcollab.analysis.claims.comparisons import ABOVE, BELOW, SAME
+from slmcollab.analysis.claims.verdicts import HOLDS, NotRun, Part
+from slmcollab.analysis.slices_claims.changes import change, judged, mean_change, shown, sides
+from slmcollab.analysis.slices_claims.measures import Ratio
+
+
+def ratio(*pairs, names=None):
+    names = names or [f"q{index}" for index in range(len(pairs))]
+    return Ratio.of(dict(zip(names, pairs, strict=True)))
+
+
+def plain(*values):
+    return ratio(*((value, 1) for value in values))
+
+
+def generator():
+    return np.random.default_rng(0)
+
+
+def test_a_ratio_is_sum_by_sum_and_its_mean_is_over_seeds():
+    before = [ratio((1, 2), (0, 0), (3, 4)), ratio((1, 1), (0, 1), (0, 0))]  # 4/6 and 1/2
+    after = [ratio((0, 1), (2, 2), (1, 1))]  # 3/4
+    found = change(before, after, generator())
+    assert found.before == pytest.approx((4 / 6 + 1 / 2) / 2)
+    assert found.after == pytest.approx(3 / 4)
+    assert (found.n_seeds, found.n, found.p_value, found.between) == (1, 3, None, None)
+
+
+def test_a_seed_with_nothing_to_count_in_is_left_out():
+    before = [ratio((0, 0), (0, 0)), ratio((1, 2), (0, 0))]
+    found = change(before, [ratio((1, 1), (1, 1))] * 2, generator())
+    assert (found.before, found.after, found.n_seeds) == (0.5, 1.0, 1)
+    with pytest.raises(NotRun, match="no question to count this in"):
+        change([ratio((0, 0))], [ratio((1, 1))], generator())
+
+
+def test_plain_means_have_the_p_of_the_paired_permutation_test():
+    # Ten questions, all right instead of wrong: 2 of 2^10 flips are as large.
+    found = change([plain(*[0] * 10)], [plain(*[1] * 10)], generator())
+    assert found.p_value == pytest.approx(2 / 1024)
+    assert (found.difference, found.low, found.high, found.found) == (1.0, 1.0, 1.0, ABOVE)
+    other = change([plain(*[1] * 10)], [plain(*[0] * 10)], generator())
+    assert other.found == BELOW
+    # Three questions: 2 of 8 flips, 0.25, whatever the interval says.
+    assert change([plain(0, 0, 0)], [plain(1, 1, 1)], generator()).found == SAME
+
+
+def test_seeds_that_differ_as_much_as_the_systems_are_noise():
+    better, worse = plain(*[1] * 20), plain(*[0] * 20)
+    found = change([worse, worse], [better, worse], generator())
+    # Means over seeds 0 and 0.5; the seeds' own are 0, 0 and 1, 0: Welch's interval is 0.5 ± 12.7 · 0.5.
+    assert found.p_value < 0.001
+    assert found.between == pytest.approx((0.5 - 12.7062 * 0.5, 0.5 + 12.7062 * 0.5), abs=1e-3)
+    assert found.found == SAME
+    assert change([worse, worse], [better, better], generator()).found == ABOVE
+
+
+def test_the_interval_is_of_the_difference_on_the_same_questions():
+    # Each question is 1 better; sides paired, so the interval is a point, although the questions differ widely.
+    values = np.arange(50.0)
+    found = change([plain(*values)], [plain(*values + 1)], generator())
+    assert (found.low, found.high) == pytest.approx((1.0, 1.0))
+
+
+def test_only_questions_that_all_runs_have_count():
+    before, after = [ratio((1, 1), (0, 1), names=["a", "b"])], [ratio((1, 1), (0, 1), names=["c", "a"])]
+    found, n = sides(before, after)
+    assert n == 1
+    assert [side.over.tolist() for side in found] == [[[1.0]], [[0.0]]]
+    with pytest.raises(NotRun, match="no question that all runs have"):
+        sides([ratio((1, 1), names=["a"])], [ratio((1, 1), names=["b"])])
+
+
+def test_the_mean_over_quantities_weighs_each_the_same():
+    # Benchmark A with two metrics, +10 and +20 on each of 4 questions; B with one, 0 on each of 2: (10 + 20 + 0) / 3.
+    pairs = {
+        "A": [([plain(0, 0, 0, 0)], [plain(10, 10, 10, 10)]), ([plain(5, 5, 5, 5)], [plain(25, 25, 25, 25)])],
+        "B": [([plain(1, 3)], [plain(1, 3)])],
+    }
+    found = mean_change(pairs, generator())
+    assert found.difference == pytest.approx(10)
+    assert (found.before, found.after) == pytest.approx((7 / 3, 37 / 3))  # (0 + 5 + 2) / 3
+    assert (found.low, found.high) == pytest.approx((10, 10))
+    # Four questions of A differ, all upwards: 2 of 2^4 flips.
+    assert found.p_value == pytest.approx(2 / 16)
+    assert (found.n, found.n_seeds) == (6, 1)
+
+
+def test_a_mean_over_quantities_keeps_the_spread_over_seeds():
+    seeds = [plain(*[value] * 10) for value in (0.0, 10.0)]
+    found = mean_change({"A": [([plain(*[0.0] * 10)] * 2, seeds)]}, generator())
+    assert found.difference == pytest.approx(5)
+    assert found.between == pytest.approx((5 - 12.7062 * 5, 5 + 12.7062 * 5), abs=1e-2)
+    assert found.found == SAME
+
+
+def test_a_part_says_from_what_to_what_and_scales_its_numbers():
+    found = change([plain(*[0] * 10)], [plain(*[1] * 10)], generator())
+    part = judged(Part("a share", "points", ""), found, ABOVE, 100.0, published=50.0)
+    assert (part.verdict, part.measured, part.low, part.high, part.published) == (HOLDS, 100.0, 100.0, 100.0, 50.0)
+    assert part.reason == "0.00 → 100.00, above; one seed: noise between trainings is unknown"
+    assert part.test.startswith("holds where above; above or below: the mean over seeds is")
+    seen = shown(Part("a number", "%", ""), "why", measured=1.0)
+    assert (seen.verdict, seen.beside, seen.test) == ("", True, "no rule: shown only")

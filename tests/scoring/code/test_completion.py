@@ -1,0 +1,138 @@
+"""From answers as chat models write them to completions; then what the completions do when they run."""
+
+import pytest
+from multipl_e_rows import PROMPTS, STOP_TOKENS, TESTS
+
+from slmcollab.scoring.code import run
+from slmcollab.scoring.code.completion import extract_completion, function_name
+from slmcollab.scoring.code.languages import LANGUAGES
+
+
+def extract(language, answer, prompt=None):
+    prompt = prompt or PROMPTS[language].replace("NAME", "add_all")
+    return extract_completion(answer, prompt, LANGUAGES[language], STOP_TOKENS[language])
+
+
+@pytest.mark.parametrize("language", list(LANGUAGES))
+def test_function_name_of_a_prompt(language):
+    assert function_name(PROMPTS[language].replace("NAME", "add_all"), LANGUAGES[language]) == "add_all"
+
+
+def test_the_last_function_of_a_python_prompt_is_the_asked_one():
+    prompt = 'def encode(s):\n    return s\n\n\ndef decode(s):\n    """Undo encode(s)."""\n'
+    assert function_name(prompt, LANGUAGES["py"]) == "decode"
+
+
+def test_the_last_fenced_block_counts():
+    answer = "First try:\n```python\nreturn 1\n```\nBetter:\n```python\n    return 2\n```\nDone."
+    assert extract("py", answer) == "    return 2"
+
+
+def test_a_block_that_was_cut_counts_to_its_end():
+    assert extract("py", "```python\n    return 2") == "    return 2"
+
+
+def test_python_keeps_helpers_and_imports_and_drops_what_runs():
+    answer = """```python
+import math
+
+def helper(x):
+    return math.floor(x)
+
+@cache
+def add_all(xs: list) -> int:
+    \"\"\"Sum.\"\"\"
+    return helper(sum(xs))
+
+print(add_all([1]))
+if __name__ == "__main__":
+    add_all([2])
+```"""
+    assert extract("py", answer) == (
+        '    """Sum."""\n    return helper(sum(xs))\n\nimport math\n\ndef helper(x):\n    return math.floor(x)'
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "completion"),
+    [
+        ("return sum(xs)", "    return sum(xs)"),
+        (
+            "s = 0\n    for x in xs:\n        s += x\n    return s",
+            "    s = 0\n    for x in xs:\n        s += x\n    return s",
+        ),
+        ("s = 0\nfor x in xs:\n    s += x\nreturn s", "    s = 0\n    for x in xs:\n        s += x\n    return s"),
+        ("    return sum(xs)\n\ndef other():\n    pass", "    return sum(xs)\n"),
+        ("    return sum(xs)\nif True:\n    pass", "    return sum(xs)"),
+        ("def add_all(xs):\n    return sum(xs", "    return sum(xs"),
+        ("I cannot do that.", "I cannot do that."),
+    ],
+)
+def test_python_continuations_get_their_indentation_back_and_end_at_a_stop_token(answer, completion):
+    assert extract("py", answer) == completion
+
+
+def test_python_bodies_take_the_indentation_of_their_prompt():
+    prompt = 'def add_all(xs):\n\t"""Sum."""\n'
+    assert extract("py", "def add_all(xs):\n  for x in xs:\n    return x", prompt) == "\tfor x in xs:\n\t    return x"
+
+
+@pytest.mark.parametrize(
+    ("language", "answer", "completion"),
+    [
+        ("cpp", "    return 0;\n}", "    return 0;"),  # the tests bring the brace
+        ("cpp", "#include <map>\nlong add_all(std::vector<long> xs) {\n    return 0;\n}\n\nint main() {\n}", "\n    return 0;"),
+        ("cpp", "long add_all(std::vector<long> xs) { return 0; }", " return 0;"),
+        ("cpp", "long add_all(std::vector<long> xs)\n{\n    if (add_all(xs)) {\n    }\n    return 0;\n}", "\n    if (add_all(xs)) {\n    }\n    return 0;"),
+        ("java", "        return 0;\n    }", "        return 0;"),
+        ("java", "        return 0;\n    }\n\n    static int other() {\n        return 1;\n    }", "        return 0;"),
+        ("java", "class Problem {\n    public static long add_all(ArrayList<Long> xs) {\n        return 0;\n    }\n}", "\n        return 0;"),
+        ("cs", "public static long add_all(List<long> xs)\n{\n    return 0;\n}", "\n    return 0;"),
+        ("php", "    return 0;", "    return 0;\n}"),  # the tests bring none
+        ("php", "    return 0;\n}\n\nfunction other() {\n}", "    return 0;\n}\n"),
+        ("js", "  return 0;\n}\nconsole.log(1)", "  return 0;\n}"),
+        ("js", "const h = (x) => x;\nconst add_all = (xs) => {\n  return h(0);\n};\nmodule.exports = add_all;", "\n  return h(0);\n}\nconst h = (x) => x;"),
+        ("ts", "type P = {\n  a: number;\n};\nexport function add_all(xs: {a: P}[]): number {\n  return 0;\n}\nexport { add_all };", "\n  return 0;\n}\ntype P = {\n  a: number;\n};"),
+        ("ts", "const assert = require('assert');\nfunction add_all(xs: number[]): number {\n  return 0;\n}", "\n  return 0;\n}\n"),
+        ("sh", "  echo 0\n}\nadd_all", "  echo 0"),
+        ("sh", "helper() {\n  echo 1\n}\nadd_all() {\n  helper\n}\nadd_all", "helper() {\n  echo 1\n}\n\n  helper"),
+    ],
+)  # fmt: skip
+def test_braces_and_helpers(language, answer, completion):
+    assert extract(language, answer) == completion
+
+
+WHOLE = {  # whole functions with a helper where the language allows one
+    "py": "def twice(x):\n    return 2 * x\n\ndef add_all(xs):\n    return twice(sum(xs)) // 2",
+    "cpp": "#include <vector>\n\nlong add_all(std::vector<long> xs) {\n    long s = 0;\n    for (long x : xs) {\n        s += x;\n"
+    "    }\n    return s;\n}\n\nint main() {\n    return 0;\n}",
+    "java": "import java.util.*;\n\nclass Problem {\n    public static long add_all(ArrayList<Long> xs) {\n        long s = 0;\n"
+    "        for (long x : xs) {\n            s += x;\n        }\n        return s;\n    }\n\n"
+    "    public static void main(String[] args) {\n        System.out.println(1);\n    }\n}",
+    "php": "<?php\nfunction twice($x) {\n    return 2 * $x;\n}\n\nfunction add_all($xs) {\n    return intdiv(twice(array_sum($xs)), 2);\n}\n\n"
+    "echo add_all([1]);\n?>",
+    "ts": "const twice = (x: number): number => 2 * x;\n\nexport function add_all(xs: number[]): number {\n"
+    "  return twice(xs.reduce((a, b) => a + b, 0)) / 2;\n}\n\nexport default add_all;",
+    "js": "const assert = require('assert');\nfunction twice(x) {\n  return 2 * x;\n}\nfunction add_all(xs) {\n"
+    "  return twice(xs.reduce((a, b) => a + b, 0)) / 2;\n}\n\nmodule.exports = { add_all };",
+    "cs": "using System.Linq;\n\npublic class Problem\n{\n    public static long add_all(List<long> xs)\n    {\n"
+    "        if (xs.Count == 0)\n        {\n            return 0;\n        }\n        return xs.Sum();\n    }\n}",
+    "sh": "#!/bin/bash\nplus() {\n  echo $(($1 + $2))\n}\n\nadd_all() {\n  local s=0\n  for x in $1; do\n    s=$(plus $s $x)\n"
+    '  done\n  echo "$s"\n}\n\nadd_all "1 2"',
+}
+
+
+@pytest.mark.parametrize("language", list(LANGUAGES), indirect=True)
+def test_whole_functions_as_chat_models_write_them_pass(language, sandbox):
+    prompt, tests = (text[language.name].replace("NAME", "add_all") for text in (PROMPTS, TESTS))
+    answer = f"Here is the function:\n\n```{language.name}\n{WHOLE[language.name]}\n```\n\nIt adds them all."
+    verdict = run.judge(prompt + extract(language.name, answer), tests, language, sandbox, 15)
+    assert verdict.passed, verdict.output
+
+
+@pytest.mark.parametrize("language", list(LANGUAGES))
+@pytest.mark.parametrize(
+    "text", [" " * 20000, "{" * 20000, "(" * 9000, "1+" * 9000 + "1", "long add_all(" * 2000, "```\n" * 5000]
+)
+def test_any_text_gives_a_completion(language, text):
+    assert isinstance(extract(language, text), str)

@@ -1,0 +1,193 @@
+"""The steps of slices' tables, through their command lines, from small files of runs to rows."""
+
+import csv
+import json
+
+import pytest
+import tyro
+from recorded import answer_row, call, step, trajectory, verdict
+
+from slmcollab.artifacts import ArtifactError, Problem, write_json, write_jsonl, write_problems
+from slmcollab.generation.calls import write_calls
+from slmcollab.protocol.trajectory import write_trajectories
+from slmcollab.steps import (
+    make_slices_table1,
+    write_budgets_table,
+    write_funnel_table,
+    write_overlap_table,
+    write_retention_table,
+    write_roles_table,
+)
+
+RUNS = "slices/{benchmark}/{method}/seed{seed}"
+PRINTED = """\
+quantity,benchmark,condition,value,source_section
+correct_answer_retention_pct,sums,CL,80.42,section 3.4
+topology_share_pct,sums,"short linear, after CL",60.12,section 3.5
+reasoning_overlap_rate_pct,sums,"model 2 of 3 as listed, after CL",0.3,section 3.4
+model_invocations_per_question,sums,CL,4.0,section 3.4
+"""
+TABLE1 = "benchmark,method,metric,value,dagger,source\nsums,cl,accuracy,42.37,false,Table 1\n"
+
+
+def run_step(step, table, **options):
+    words = []
+    for name, value in {**options, "table": table}.items():
+        words += [f"--{name.replace('_', '-')}", *([value] if isinstance(value, str) else value)]
+    tyro.cli(step.main, args=words)
+    with open(table, newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def write_run(folder, method, right):
+    """Write the greedy evaluation of two questions: q0 in two steps, its first answer right; q1 in one."""
+    trajectories = [
+        trajectory(
+            step("a1", "a2", answer="1", reasoning="so it is one"),
+            step("a2", "terminate", answer="1" if right else "2", reasoning="so it is two"),
+        ),
+        trajectory(step("a1", "terminate", answer="3"), problem="q1"),
+    ]
+    answers = [answer_row("q0", "1" if right else "2", 2, ["1"]), answer_row("q1", "3", 1)]
+    problems = {"q0": verdict(right, [True]), "q1": verdict(False)}
+    share = 50.0 * right
+    scores = {"benchmark": "sums", "system": method, "seed": 0, "stage": "eval", "problems": problems}
+    write_json(folder / "scores.json", scores | {"metrics": {"accuracy": share, "f1": share}})
+    write_jsonl(folder / "answers.jsonl", answers)
+    write_trajectories(folder / "trajectories.jsonl", trajectories)
+    write_calls(folder / "calls.parquet", [call(0), call(1, size=4.0, model="large"), call(2, qid="q1")])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working directory with the runs of `cl`, of its untrained team and of its teacher."""
+    monkeypatch.chdir(tmp_path)
+    base = tmp_path / "slices/sums"
+    write_run(base / "cl/seed0/eval", "cl", right=True)
+    write_run(base / "cl_no_training/seed0/eval", "cl_no_training", right=False)
+    training = {"num_examples": 3, "num_tokens": 30, "num_updates": 2, "loss_last": 0.25, "num_negative": None}
+    slots = {"stage": "distilled", "slots": {"a1": training, "a2": training | {"num_examples": 4}}}
+    write_json(base / "cl/seed0/distilled/training.json", slots)
+    write_json(base / "cl/seed0/round1/training.json", slots)
+    write_json(base / "cl/seed0/round1/rewards.json", {"kept": 3, "negative": 1, "mean": 0.5})
+    write_json(base / "cl/seed0/round1/evaluation.json", {"trajectories": 4, "dropped": 1})
+    write_json(base / "homo_mas/seed0/teacher/funnel.json", {"sampled": 4, "anomalous": 1, "kept": 3})
+    sampled = [call(0, phase="train"), call(1, phase="train", retry_of="c0"), call(2, qid="q1", phase="train")]
+    write_calls(base / "homo_mas/seed0/teacher/calls.parquet", sampled)
+    write_calls(base / "cl/seed0/round1/calls.parquet", [call(3, qid="q2", phase="train", tokens=7)])
+    write_calls(base / "cl/seed0/round1/evaluator_calls.parquet", [call(4, model="judge", size=14.0, phase="train")])
+    (tmp_path / "other.csv").write_text(PRINTED)
+    (tmp_path / "table1.csv").write_text(TABLE1)
+    write_problems(tmp_path / "data/sums/test.jsonl", [Problem(f"q{i}", "so it is", [], None) for i in range(2)])
+    return tmp_path
+
+
+def entry(method, **more):
+    team = {"benchmark": "sums", "method": method, "seed": 0, "models": ["small", "large"]}
+    return {**team, "evaluator": "oracle" if method == "cl" else None, **more}
+
+
+BOTH = [entry("cl"), entry("cl_no_training")]
+STAGES = [
+    entry("cl", teacher="homo_mas", distilled="cl", sampled=["cl"]),
+    entry("cl_no_training", teacher=None, distilled=None, sampled=[]),
+]
+
+
+def pick(rows, *columns, **names):
+    return [tuple(row[name] for name in columns) for row in rows if names.items() <= row.items()]
+
+
+def test_table1(folder):
+    cells = [
+        {"benchmark": "sums", "method": method, "team": "none", "seeds": [0]} for method in ("cl_no_training", "cl")
+    ]
+    grid = {"paper": "slices", "reference": "cl", "rows": ["cl_no_training", "cl"], "step_scorer": "oracle"}
+    options = {"cell": json.dumps({**grid, "cells": cells}), "runs": RUNS, "published": "table1.csv", "tex": "t.tex"}
+    rows = run_step(make_slices_table1, "t.csv", **options)
+    # One of two questions differs: both flips are as far.
+    assert pick(rows, "method", "mean", "published", "difference", "p_value", metric="accuracy") == [
+        ("cl_no_training", "0.00", "", "", "1.0000"),
+        ("cl", "50.00", "42.37", "7.63", ""),
+    ]
+    assert r"cl & \textbf{50.0} $\uparrow$50.0" in (folder / "t.tex").read_text()
+    before = (folder / "t.csv").read_bytes()
+    run_step(make_slices_table1, "t.csv", **options)
+    assert (folder / "t.csv").read_bytes() == before
+
+
+def test_roles(folder):
+    cell = json.dumps({"runs": BOTH, "normalise": {"sums": "number"}})
+    rows = run_step(write_roles_table, "t.csv", cell=cell, runs=RUNS, published="other.csv")
+    assert pick(rows, "method", "model", "mean", slot="a2", measure="revision") == [
+        ("cl", "large", "0.00"),
+        ("cl_no_training", "large", "100.00"),
+    ]
+    assert pick(rows, "evaluator", "mean", "n", "published", measure="share_short_linear") == [
+        ("oracle", "100.00", "2", "60.12"),
+        ("", "100.00", "2", ""),
+    ]
+
+
+def test_overlap(folder):
+    # "so it is one" against "so it is two": F1 0.75; without the question's three words nothing is covered, since its
+    # text is no 4-gram.
+    options = {"cell": json.dumps({"runs": BOTH}), "runs": RUNS, "problems": "data/{benchmark}/test.jsonl"}
+    rows = run_step(write_overlap_table, "t.csv", **options, published="other.csv")
+    assert pick(rows, "measure", "mean", "published", method="cl", slot="a2", text="whole") == [
+        ("rouge_l_0.3", "100.00", ""),
+        ("rouge_l_0.5", "100.00", "0.30"),
+        ("rouge_l_0.7", "100.00", ""),
+        ("containment_4", "0.00", ""),
+    ]
+
+
+def test_retention(folder):
+    cell = json.dumps({"runs": BOTH, "reference": "cl", "unranked": ["cl_no_training"]})
+    rows = run_step(write_retention_table, "t.csv", cell=cell, runs=RUNS, published="other.csv")
+    assert pick(rows, "method", "mean", "n", "published", "rank", measure="retention") == [
+        ("cl", "100.00", "1", "80.42", "1"),
+        ("cl_no_training", "0.00", "1", "", ""),
+    ]
+    assert pick(rows, "method", "mean", against="cl_no_training", measure="missed_by_both") == [("cl", "1.00")]
+
+
+def test_funnel(folder):
+    rows = run_step(write_funnel_table, "t.csv", cell=json.dumps({"runs": STAGES}), runs=RUNS)
+    assert {row["method"] for row in rows} == {"cl"}
+    assert pick(rows, "quantity", "value", stage="teacher") == [("sampled", "4"), ("kept", "3"), ("anomalous", "1")]
+    assert pick(rows, "slot", "value", stage="distilled", quantity="num_examples") == [("a1", "3"), ("a2", "4")]
+    assert pick(rows, "quantity", "value", stage="round1 rewards") == [
+        ("kept", "3"),
+        ("mean", "0.5000"),
+        ("negative", "1"),
+    ]
+    assert pick(rows, "value", stage="round1 evaluation", quantity="dropped") == [("1",)]
+    assert pick(rows, "value", stage="round1 training", quantity="num_negative") == []  # null: it has no meaning there
+
+
+def test_budgets(folder):
+    for name, size in (("small", 10), ("large", 40), ("reference", 80)):
+        write_json(folder / f"{name}.json", {"model": name, "num_parameters": size})
+    cell = {"runs": STAGES, "reference_model": "reference", "sizes": {"small": 1.0, "large": 4.0, "reference": 14.0}}
+    manifests = ["small.json", "large.json", "reference.json"]
+    options = {"cell": json.dumps(cell), "runs": RUNS, "manifests": manifests, "published": "other.csv"}
+    cl, untrained = run_step(write_budgets_table, "t.csv", **options)
+    assert (cl["parameters"], cl["reference_parameters"], cl["ratio"]) == ("50", "80", "0.6250")
+    # Trained on q0, q1 of the teacher and q2 of the round; examples 2 * (3 + 4), tokens 4 * 30, updates 4 * 2.
+    assert [cl[name] for name in ("train_problems", "trajectories")] == ["3", "3"]
+    assert [cl[name] for name in ("num_examples", "num_tokens", "num_updates")] == ["14", "120", "8"]
+    assert [cl[f"calls_{phase}"] for phase in ("teacher", "rounds", "evaluator", "search", "eval")] == list("31103")
+    assert (cl["output_tokens_rounds"], cl["b_tokens_evaluator"]) == ("7", "140.00")
+    # Three calls of 10 tokens for two questions: 20 of 1 B and 10 of 4 B, 60 / 2 = 30 B-tokens, by 19 B.
+    assert (cl["invocations_per_question"], cl["b_tokens_per_question"]) == ("1.50", "30.00")
+    assert (cl["weighted_tokens_per_question"], cl["published_invocations"]) == ("1.58", "4.0")
+    assert [untrained[name] for name in ("train_problems", "num_updates", "calls_eval")] == ["0", "0", "3"]
+    assert untrained["published_invocations"] == ""
+
+
+def test_a_missing_file_is_named_and_leaves_no_table(folder):
+    (folder / "slices/sums/cl/seed0/round1/rewards.json").unlink()
+    with pytest.raises(ArtifactError, match=r"round1/rewards\.json"):
+        run_step(write_funnel_table, "t.csv", cell=json.dumps({"runs": STAGES}), runs=RUNS)
+    assert not (folder / "t.csv").exists()

@@ -1,0 +1,85 @@
+"""The data of Figure 4 of slices: what an answer costs, and how good it is."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from slmcollab.analysis.cost import cost
+from slmcollab.analysis.points import metric_pair
+from slmcollab.analysis.slices_claims.evidence import Run
+from slmcollab.artifacts import ArtifactError
+from slmcollab.generation.calls import TRAIN, Call
+from slmcollab.report.tables import format_number, metric_values
+
+QUANTITIES = ("performance", "weighted_tokens", "b_tokens", "invocations")
+COLUMNS = ("benchmark", "method", "step_scorer", "metric", "seed", *QUANTITIES)
+
+
+class Spent(NamedTuple):
+    """One run: its first metric in percent points; billions of parameters x tokens and invocations a question.
+
+    sizes: model -> billions of parameters, of all models that spoke.
+    """
+
+    metric: str
+    performance: float
+    b_tokens: float
+    invocations: float
+    sizes: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Circle:
+    """One method on one benchmark: seed -> the numbers of QUANTITIES."""
+
+    benchmark: str
+    method: str
+    metric: str
+    seeds: Mapping[int, tuple[float, float, float, float]]
+
+    @property
+    def mean(self) -> tuple[float, ...]:
+        return tuple(fmean(values) for values in zip(*self.seeds.values(), strict=True))
+
+
+def spent(name: str, scores: Mapping[str, Any], calls: Sequence[Call]) -> Spent | None:
+    """Return what a run spent, None where no problem was graded; raises ArtifactError for a run without calls."""
+    counted = [call for call in calls if call.phase != TRAIN]
+    if not counted:
+        raise ArtifactError(f"{name}: no call in evaluation")
+    metric = metric_pair(name, scores)[0]
+    value = next(iter(metric_values([name], {name: scores}, metric)), None)
+    if value is None:
+        return None
+    found = cost(counted, len(scores["problems"]), 1.0)
+    return Spent(metric, value, found.b_tokens, found.invocations, {call.model: call.model_b for call in counted})
+
+
+def circles(runs: Mapping[Run, Spent]) -> list[Circle]:
+    """Return the methods of each benchmark, in the order of the runs; raises ValueError where there is no run.
+
+    A weighted token is B tokens of a model of B billions of parameters, over the sizes of all models that spoke, each
+    once.
+    """
+    if not runs:
+        raise ValueError("no runs to show")
+    divisor = sum(dict(sorted(pair for run in runs.values() for pair in run.sizes.items())).values())
+    found: dict[tuple[str, str], Circle] = {}
+    for run, of in runs.items():
+        circle = found.setdefault((run.benchmark, run.method), Circle(*run[:2], of.metric, {}))
+        numbers = (of.performance, of.b_tokens / divisor, of.b_tokens, of.invocations)
+        found[run.benchmark, run.method] = Circle(*run[:2], of.metric, {**circle.seeds, run.seed: numbers})
+    return list(found.values())
+
+
+def figure4_rows(found: Sequence[Circle], scorers: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Return a row a seed and one for their mean, with six decimals.
+
+    performance: percent points of `metric`; weighted_tokens, b_tokens and invocations: per question.
+    """
+    for circle in found:
+        for seed, numbers in [*((str(seed), of) for seed, of in circle.seeds.items()), ("mean", circle.mean)]:
+            texts = (format_number(value, 6) for value in numbers)
+            row = (circle.benchmark, circle.method, scorers[circle.method], circle.metric, seed, *texts)
+            yield dict(zip(COLUMNS, row, strict=True))

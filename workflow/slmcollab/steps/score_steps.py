@@ -1,0 +1,47 @@
+"""Entry of the rule score_steps."""
+
+import json
+from pathlib import Path
+
+import tyro
+
+from slmcollab import artifacts, seeding, usage
+from slmcollab.checkpoints import one_writer
+from slmcollab.generation.calls import write_calls
+from slmcollab.protocol.trajectory import read_trajectories
+from slmcollab.supervision import step_scoring
+from slmcollab.supervision.evaluator import read_evaluator_prompt
+
+
+def main(
+    *,
+    cell: str,
+    code: str,
+    seed: int,
+    evaluator: list[Path],
+    trajectories: Path,
+    problems: Path,
+    prompt: Path,
+    checkpoints: Path,
+    job: str,
+    scores: Path,
+    calls: Path,
+    evaluation: Path,
+) -> None:
+    """Let the evaluator read whole trajectories and score their steps."""
+    settings = json.loads(cell)
+    seeding.fix_threads(settings["numeric_threads"])
+    read = [*evaluator, trajectories, problems, prompt]
+    record = {"cell": settings, "code": code, "seed": seed, "inputs": [artifacts.digest(path) for path in read]}
+    sources = (read_trajectories(trajectories), artifacts.read_problems(problems), read_evaluator_prompt(prompt))
+    with one_writer(checkpoints, job):
+        found = step_scoring.score_steps(record, *sources, manifests=evaluator, checkpoints=checkpoints)
+        rows = ({"trajectory": name, "steps": [list(pair) for pair in given]} for name, given in found.scores.items())
+        artifacts.write_jsonl(scores, rows)
+        write_calls(calls, found.calls)
+        artifacts.write_json(evaluation, found.evaluation)
+    usage.report_usage()
+
+
+if __name__ == "__main__":
+    tyro.cli(main)
