@@ -29,11 +29,13 @@ BEFORE = "cl_no_training"  # the team of CL before it learns anything
 def table_cell(config: Config) -> dict[str, Any]:
     """Return the cells of Table 1 in print order, then ablations and controls, each with its seeds, none if not run."""
     keys = ("benchmark", "method", "team", "seeds")
-    rows = [
+    found = [
         (benchmark, system, NO_TEAM, seeds) for benchmark, system, seeds in team_cells(config, listed_systems(config))
     ]
-    cells = [dict(zip(keys, row, strict=True)) for row in rows]
-    return {"paper": "slices", "reference": REFERENCE, "rows": config["slices"]["grid"]["systems"], "cells": cells}
+    cells = [dict(zip(keys, row, strict=True)) for row in found]
+    rows = config["slices"]["grid"]["systems"]
+    named = {"paper": "slices", "reference": REFERENCE, "step_scorer": step_scorer(config)}
+    return {**named, "rows": rows, "cells": cells}
 
 
 def _scorer(config: Config, system: str) -> str | None:

@@ -15,7 +15,7 @@ from slmcollab.seeding import derive
 
 NUM_QUESTIONS, NUM_STEPS, DECODING = 64, 3, Decoding(max_new_tokens=48, temperature=0.9, top_p=0.95)
 FAMILIES = {"a1": "llama", "a2": "qwen2", "a3": "gpt2"}
-TURNS = [("a1", "a2", "a3"), ("a1", "a3", "a2"), ("a1", "a2", "a1"), ("a1", "a3", "a1")]  # who speaks, by question
+TURNS = [("a1", "a2", "a3"), ("a1", "a3", "a2")]  # who speaks, by question
 HEAD = "You are {}. The team is a1, a2, a3. Everyone sees all steps so far. Give your answer in tags, then an action."
 
 
@@ -37,7 +37,7 @@ def team(root: Path) -> list[Member]:
 def work(backend: LocalBackend, questions: list[int]) -> dict[int, list]:
     """Return the responses to each question in three steps, in each of which a slot reads what was said before it.
 
-    All start with the first slot, as the paper's trajectories do, and part then.
+    All start with the first slot; it hands half of them to the second and half to the third, and these to each other.
     """
     said: dict[int, list] = {question: [] for question in questions}
     for step in range(NUM_STEPS):

@@ -164,7 +164,7 @@ def test_sizes_that_the_config_fixes_stand_for_counted_ones():
         "f": {"model": "s", "num_parameters": 1_720_000_000},
         "g": {"model": "m", "num_parameters": 500_000_000},
     }
-    assert total_size({"s": 1.7, "other": 9.0}, manifests) == 2.2
+    assert total_size(["m", "s", "m"], {"s": 1.7, "other": 9.0}, manifests) == 2.2
 
 
 def test_invocations_of_the_paper_stand_beside_cl_only():

@@ -75,7 +75,7 @@ def verdicts(*cells):
 
 
 def test_means_by_hand():
-    """py: 1/2 and 1/4; cpp: 1/1 and 0/1. Items 3/8; cells (1/2 + 1/4 + 1 + 0) / 4 = 7/16; languages (2/6 + 1/2) / 2 = 5/12."""
+    """py: 1/2, 1/4; cpp: 1/1, 0/1. Items 3/8; cells (1/2 + 1/4 + 1 + 0) / 4 = 7/16; languages (2/6 + 1/2) / 2 = 5/12."""
     found = multipl_e.summarise(
         *verdicts(("py", "humaneval", "10"), ("py", "mbpp", "1000"), ("cpp", "humaneval", "1"), ("cpp", "mbpp", "0"))
     )

@@ -179,9 +179,9 @@ def test_budgets(folder):
     assert [cl[name] for name in ("num_examples", "num_tokens", "num_updates")] == ["14", "120", "8"]
     assert [cl[f"calls_{phase}"] for phase in ("teacher", "rounds", "evaluator", "search", "eval")] == list("31103")
     assert (cl["output_tokens_rounds"], cl["b_tokens_evaluator"]) == ("7", "140.00")
-    # Three calls of 10 tokens for two questions: 20 of 1 B and 10 of 4 B, 60 / 2 = 30 B-tokens, by 19 B.
+    # Three calls of 10 tokens for two questions: 20 of 1 B and 10 of 4 B, 60 / 2 = 30 B-tokens, by 5 B 6.
     assert (cl["invocations_per_question"], cl["b_tokens_per_question"]) == ("1.50", "30.00")
-    assert (cl["weighted_tokens_per_question"], cl["published_invocations"]) == ("1.58", "4.0")
+    assert (cl["weighted_tokens_per_question"], cl["published_invocations"]) == ("6.00", "4.0")
     assert [untrained[name] for name in ("train_problems", "num_updates", "calls_eval")] == ["0", "0", "3"]
     assert untrained["published_invocations"] == ""
 

@@ -49,10 +49,10 @@ rule make_table1:
     """Both papers' Table 1 in one file, and for every cell the files that it came from."""
     input:
         tables=expand("results/{paper}/table1.csv", paper=config["papers"]),
-        scores=paths(f"{RUN}/scores.json", shown.table_runs(config)),
-        runs=paths(f"{RUN}/run.json", shown.table_runs(config)),
+        scores=of_papers(table1_files("scores.json")),
+        runs=of_papers(table1_files("run.json")),
     output:
-        table=report("results/table1.csv", caption="../report/table1.rst", category="n-Musketeers"),
+        table=report("results/table1.csv", caption="../report/table1.rst", category="Both papers"),
         provenance="results/table1.provenance.json",
     log:
         "results/logs/make_table1.log",
@@ -60,7 +60,7 @@ rule make_table1:
     conda:
         "../../envs/cpu.yaml"
     params:
-        cell=cell(shown.table_cell),
+        cell=cell(table1_cell),
         code=code("slmcollab.steps.make_table1"),
     shell:
         "python -m slmcollab.steps.make_table1 --cell {params.cell:q} --code {params.code} --tables {input.tables}"

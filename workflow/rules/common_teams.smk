@@ -89,3 +89,17 @@ def learned(names):
                 folder = SYSTEM.format(benchmark=run.benchmark, system=stage.system, seed=run.seed)
                 found.append(f"{folder}/{stage.stage}/{name}")
     return list(dict.fromkeys(found))
+
+
+def table1_files(name):
+    """Return, by paper, this file of every run behind its Table 1."""
+    return {
+        "musketeers": paths(f"{RUN}/{name}", shown.table_runs(config)),
+        "slices": evaluated([name], teams_shown.greedy(config)),
+    }
+
+
+def table1_cell(config):
+    """Return the cells of the papers' own tables."""
+    cells = {"musketeers": shown.table_cell(config), "slices": teams_shown.table_cell(config)}
+    return {"papers": [cells[paper] for paper in config["papers"]]}

@@ -173,7 +173,7 @@ def test_ranks_and_values_of_retention():
     evidence = world(**SMALL, other={("correct_answer_retention_pct", "math", "CL"): 70.0})
     rank = part_of(evidence, "B11", "math", "rank")
     assert (rank.measured, rank.n) == (1.0, 12)
-    value = part_of(evidence, "B11", "math", CL, "retention")
+    (value,) = [row.part for row in judge_one(evidence, CLAIM["B11"]) if row.part.label == "math cl retention"]
     assert value.measured == pytest.approx(67.5)
     assert (value.verdict, value.published, value.beside) == (HOLDS, 70.0, True)
     assert value.low < 67.5 < value.high

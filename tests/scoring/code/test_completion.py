@@ -77,48 +77,137 @@ def test_python_bodies_take_the_indentation_of_their_prompt():
     assert extract("py", "def add_all(xs):\n  for x in xs:\n    return x", prompt) == "\tfor x in xs:\n\t    return x"
 
 
+CPP, JAVA = "long add_all(std::vector<long> xs)", "public static long add_all(ArrayList<Long> xs)"
+ARROW, TS = "const add_all = (xs) =>", "function add_all(xs: {a: P}[]): number"
+TS_FOUND = "\n  return 0;\n}\ntype P = {\n  a: 1;\n};"
+
+
 @pytest.mark.parametrize(
     ("language", "answer", "completion"),
     [
         ("cpp", "    return 0;\n}", "    return 0;"),  # the tests bring the brace
-        ("cpp", "#include <map>\nlong add_all(std::vector<long> xs) {\n    return 0;\n}\n\nint main() {\n}", "\n    return 0;"),
-        ("cpp", "long add_all(std::vector<long> xs) { return 0; }", " return 0;"),
-        ("cpp", "long add_all(std::vector<long> xs)\n{\n    if (add_all(xs)) {\n    }\n    return 0;\n}", "\n    if (add_all(xs)) {\n    }\n    return 0;"),
+        ("cpp", f"#include <map>\n{CPP} {{\n    return 0;\n}}\n\nint main() {{\n}}", "\n    return 0;"),
+        ("cpp", f"{CPP} {{ return 0; }}", " return 0;"),
+        ("cpp", f"{CPP}\n{{\n    if (add_all(xs)) {{\n    }}\n}}", "\n    if (add_all(xs)) {\n    }"),
         ("java", "        return 0;\n    }", "        return 0;"),
         ("java", "        return 0;\n    }\n\n    static int other() {\n        return 1;\n    }", "        return 0;"),
-        ("java", "class Problem {\n    public static long add_all(ArrayList<Long> xs) {\n        return 0;\n    }\n}", "\n        return 0;"),
+        ("java", f"class Problem {{\n    {JAVA} {{\n        return 0;\n    }}\n}}", "\n        return 0;"),
         ("cs", "public static long add_all(List<long> xs)\n{\n    return 0;\n}", "\n    return 0;"),
         ("php", "    return 0;", "    return 0;\n}"),  # the tests bring none
         ("php", "    return 0;\n}\n\nfunction other() {\n}", "    return 0;\n}\n"),
         ("js", "  return 0;\n}\nconsole.log(1)", "  return 0;\n}"),
-        ("js", "const h = (x) => x;\nconst add_all = (xs) => {\n  return h(0);\n};\nmodule.exports = add_all;", "\n  return h(0);\n}\nconst h = (x) => x;"),
-        ("ts", "type P = {\n  a: number;\n};\nexport function add_all(xs: {a: P}[]): number {\n  return 0;\n}\nexport { add_all };", "\n  return 0;\n}\ntype P = {\n  a: number;\n};"),
-        ("ts", "const assert = require('assert');\nfunction add_all(xs: number[]): number {\n  return 0;\n}", "\n  return 0;\n}\n"),
+        (
+            "js",
+            f"const h = 1;\n{ARROW} {{\n  return h;\n}};\nmodule.exports = add_all;",
+            "\n  return h;\n}\nconst h = 1;",
+        ),
+        ("ts", f"type P = {{\n  a: 1;\n}};\nexport {TS} {{\n  return 0;\n}}\nexport {{ add_all }};", TS_FOUND),
+        ("ts", f"const assert = require('assert');\n{TS} {{\n  return 0;\n}}", "\n  return 0;\n}\n"),
         ("sh", "  echo 0\n}\nadd_all", "  echo 0"),
-        ("sh", "helper() {\n  echo 1\n}\nadd_all() {\n  helper\n}\nadd_all", "helper() {\n  echo 1\n}\n\n  helper"),
+        ("sh", "one() {\n  echo 1\n}\nadd_all() {\n  one\n}\nadd_all", "one() {\n  echo 1\n}\n\n  one"),
     ],
-)  # fmt: skip
+)
 def test_braces_and_helpers(language, answer, completion):
     assert extract(language, answer) == completion
 
 
-WHOLE = {  # whole functions with a helper where the language allows one
-    "py": "def twice(x):\n    return 2 * x\n\ndef add_all(xs):\n    return twice(sum(xs)) // 2",
-    "cpp": "#include <vector>\n\nlong add_all(std::vector<long> xs) {\n    long s = 0;\n    for (long x : xs) {\n        s += x;\n"
-    "    }\n    return s;\n}\n\nint main() {\n    return 0;\n}",
-    "java": "import java.util.*;\n\nclass Problem {\n    public static long add_all(ArrayList<Long> xs) {\n        long s = 0;\n"
-    "        for (long x : xs) {\n            s += x;\n        }\n        return s;\n    }\n\n"
-    "    public static void main(String[] args) {\n        System.out.println(1);\n    }\n}",
-    "php": "<?php\nfunction twice($x) {\n    return 2 * $x;\n}\n\nfunction add_all($xs) {\n    return intdiv(twice(array_sum($xs)), 2);\n}\n\n"
-    "echo add_all([1]);\n?>",
-    "ts": "const twice = (x: number): number => 2 * x;\n\nexport function add_all(xs: number[]): number {\n"
-    "  return twice(xs.reduce((a, b) => a + b, 0)) / 2;\n}\n\nexport default add_all;",
-    "js": "const assert = require('assert');\nfunction twice(x) {\n  return 2 * x;\n}\nfunction add_all(xs) {\n"
-    "  return twice(xs.reduce((a, b) => a + b, 0)) / 2;\n}\n\nmodule.exports = { add_all };",
-    "cs": "using System.Linq;\n\npublic class Problem\n{\n    public static long add_all(List<long> xs)\n    {\n"
-    "        if (xs.Count == 0)\n        {\n            return 0;\n        }\n        return xs.Sum();\n    }\n}",
-    "sh": "#!/bin/bash\nplus() {\n  echo $(($1 + $2))\n}\n\nadd_all() {\n  local s=0\n  for x in $1; do\n    s=$(plus $s $x)\n"
-    '  done\n  echo "$s"\n}\n\nadd_all "1 2"',
+WHOLE = {  # whole functions, with a helper where the language allows one
+    "py": """
+def twice(x):
+    return 2 * x
+
+def add_all(xs):
+    return twice(sum(xs)) // 2""",
+    "cpp": """
+#include <vector>
+
+long add_all(std::vector<long> xs) {
+    long s = 0;
+    for (long x : xs) {
+        s += x;
+    }
+    return s;
+}
+
+int main() {
+    return 0;
+}""",
+    "java": """
+import java.util.*;
+
+class Problem {
+    public static long add_all(ArrayList<Long> xs) {
+        long s = 0;
+        for (long x : xs) {
+            s += x;
+        }
+        return s;
+    }
+
+    public static void main(String[] args) {
+        System.out.println(1);
+    }
+}""",
+    "php": """
+<?php
+function twice($x) {
+    return 2 * $x;
+}
+
+function add_all($xs) {
+    return intdiv(twice(array_sum($xs)), 2);
+}
+
+echo add_all([1]);
+?>""",
+    "ts": """
+const twice = (x: number): number => 2 * x;
+
+export function add_all(xs: number[]): number {
+  return twice(xs.reduce((a, b) => a + b, 0)) / 2;
+}
+
+export default add_all;""",
+    "js": """
+const assert = require('assert');
+function twice(x) {
+  return 2 * x;
+}
+function add_all(xs) {
+  return twice(xs.reduce((a, b) => a + b, 0)) / 2;
+}
+
+module.exports = { add_all };""",
+    "cs": """
+using System.Linq;
+
+public class Problem
+{
+    public static long add_all(List<long> xs)
+    {
+        if (xs.Count == 0)
+        {
+            return 0;
+        }
+        return xs.Sum();
+    }
+}""",
+    "sh": """
+#!/bin/bash
+plus() {
+  echo $(($1 + $2))
+}
+
+add_all() {
+  local s=0
+  for x in $1; do
+    s=$(plus $s $x)
+  done
+  echo "$s"
+}
+
+add_all "1 2"
+""",
 }
 
 

@@ -1,6 +1,6 @@
 """The budget of a system: its parameters, what its training read and generated, and what an answer costs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from slmcollab.analysis.cost import cost, weighted_sum
@@ -42,10 +42,10 @@ def parameters(models: Sequence[str], reference: str, manifests: Mapping[str, An
     return {"parameters": str(total), "reference_parameters": str(counts[reference]), "ratio": ratio}
 
 
-def total_size(sizes: Mapping[str, float], manifests: Mapping[str, Any]) -> float:
-    """Return the billions of parameters of all models with a manifest, by the sizes given and else as counted."""
-    counted = {content["model"]: content["num_parameters"] / 1e9 for content in manifests.values()}
-    return sum(({**counted, **sizes}[model] for model in sorted(counted)), start=0.0)
+def total_size(models: Iterable[str], sizes: Mapping[str, float], manifests: Mapping[str, Any]) -> float:
+    """Return the billions of parameters of all these models, each once, by the sizes given and else as counted."""
+    known = {content["model"]: content["num_parameters"] / 1e9 for content in manifests.values()} | dict(sizes)
+    return sum((known[model] for model in sorted(set(models))), start=0.0)
 
 
 def read_phases(stages: Stages) -> dict[str, list[Call]]:

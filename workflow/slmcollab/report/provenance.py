@@ -7,7 +7,11 @@ from slmcollab.artifacts import ArtifactError
 from slmcollab.report.tables import Scores, group_scores
 
 KEY = ("benchmark", "method", "team")
-RECORDED = ("policy", "experts", "seed", "provenance")
+# What a scores file says of its run, by paper.
+RECORDED = {
+    "musketeers": ("policy", "experts", "seed", "provenance"),
+    "slices": ("models", "stage", "seed", "provenance"),
+}
 
 
 def cell_provenance(
@@ -15,7 +19,7 @@ def cell_provenance(
 ) -> list[dict[str, Any]]:
     """Return one record per cell of the grid: its key, the table's metrics of it, its seeds, and its scores files.
 
-    A file's record is its path, its sha256 and what it says itself: policy, experts, seed and provenance (the run's
+    A file's record is its path, its sha256 and what it says itself (RECORDED), with its provenance (the run's
     settings, code digests, inputs' digests and package versions). Raises ArtifactError for a file that says less, and
     for a cell without rows in the table.
     """
@@ -28,19 +32,22 @@ def cell_provenance(
             raise ArtifactError(f"the table has no row for {grid['paper']}, {key}")
         record: dict[str, Any] = {"paper": grid["paper"], **dict(zip(KEY, key, strict=True))}
         record |= {"metrics": metrics[grid["paper"], *key], "seeds": list(files)}
-        sources = [{"path": name, "sha256": digests[name], **_recorded(name, scores[name])} for name in files.values()]
+        sources = [
+            {"path": name, "sha256": digests[name], **_recorded(name, scores[name], grid["paper"])}
+            for name in files.values()
+        ]
         records.append({**record, "scores": sources})
     return records
 
 
-def _recorded(name: str, scores: Scores) -> dict[str, Any]:
-    absent = [key for key in RECORDED if key not in scores]
+def _recorded(name: str, scores: Scores, paper: str) -> dict[str, Any]:
+    absent = [key for key in RECORDED[paper] if key not in scores]
     absent += [f"provenance.{key}" for key in ("run", "inputs", "code") if key not in scores.get("provenance", {})]
     run = scores.get("provenance", {}).get("run", {})
     absent += [f"provenance.run.{key}" for key in ("code", "inputs", "models", "packages") if key not in run]
     if absent:
         raise ArtifactError(f"{name}: does not say what it came from, it lacks {absent}")
-    return {key: scores[key] for key in RECORDED}
+    return {key: scores[key] for key in RECORDED[paper]}
 
 
 def check_runs(scores: Mapping[str, Scores], runs: Mapping[str, Any]) -> None:

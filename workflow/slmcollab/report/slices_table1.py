@@ -82,10 +82,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def slices_latex(rows: Sequence[Row], grid: Mapping[str, Any]) -> str:
     r"""Return the paper's metrics as LaTeX: a system a line, a metric a column.
 
-    grid: {"reference", "rows": [methods that are rows of the paper's table], "step_scorer": who scored the steps} beside
-    what `slices_rows` reads; the baselines are the rows but the reference. A cell is "mean ± std",
-    the arrow and distance to the mean of the baselines that were run, and its mark: † at p <= 0.05, ‡ where that stands
-    after Holm's correction over baselines and metrics. The best mean of a column is bold, the second underlined.
+    grid: {"reference", "rows": [methods that are rows of the paper's table], "step_scorer": who scored the steps}
+    beside what `slices_rows` reads; the baselines are the rows but the reference. A cell is "mean ± std", the arrow and
+    distance to the mean of the baselines that were run, and its mark: † at p <= 0.05, ‡ where that stands after Holm's
+    correction over baselines and metrics. The best mean of a column is bold, the second underlined.
     """
     shown = _paper_metrics(rows)
     baselines = [method for method in grid["rows"] if method != grid["reference"]]

@@ -5,7 +5,7 @@ import re
 BOX = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])\s*")
 TEXT = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mbox|operatorname)\s*\{([^{}]*)\}")
 UNITS = re.compile(r"(?<=[\d}])\s*\\(?:text|mbox)\s*\{\s*[a-z ]+\}(?:\^\{?\d\}?)?$")
-SPACES = re.compile(r"\\[,;:! ]|\\q?quad(?![A-Za-z])|~")
+SPACES = re.compile(r"(?<!\\)\\[,;:! ]|\\q?quad(?![A-Za-z])|~")
 SHORT_FRACTION = re.compile(r"\\frac\s*(?:\{([^{}]*)\}|(\w))\s*(?:\{([^{}]*)\}|(\w))")
 DOLLARS = re.compile(r"(?<!\\)\$([^$]+)(?<!\\)\$")
 LEAD = re.compile(r"^.*\banswer(?: is:?|:)\s*", re.IGNORECASE | re.DOTALL)

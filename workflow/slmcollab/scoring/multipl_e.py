@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from statistics import fmean
+from typing import Any
 
 from slmcollab.artifacts import Problem
 from slmcollab.scoring.code import languages
@@ -80,7 +81,7 @@ def not_run(problems: Sequence[Problem], scores: Sequence[Score]) -> dict[str, s
 
 def environment(
     problems: Sequence[Problem], *, unsafe: bool = False, toolchains: str | None = None, image: str | None = None
-) -> dict[str, dict]:
+) -> dict[str, Any]:
     """Return {"sandbox": kind, "toolchains": {language: {tool: version or None}}} for a results file."""
     sandbox = choose(unsafe=unsafe, toolchains=toolchains, image=image)
     return describe([problem.metadata["language"] for problem in problems], sandbox)

@@ -33,8 +33,8 @@ def serve(scorer: str, handle: int, time_limit_s: float, options: str) -> None:
     that what it imports is in nobody's time.
     """
     module, settings = choice.get(choice.SCORER, scorer), json.loads(options)
-    _limit_memory()
     getattr(module, "prepare", lambda: None)()
+    _limit_memory()
     with Connection(handle) as connection:
         connection.send_bytes(READY)
         while True:

@@ -7,6 +7,7 @@ import tyro
 
 from slmcollab.artifacts import ArtifactError, digest, read_json, write_json, write_text
 from slmcollab.report.provenance import cell_provenance, check_runs
+from slmcollab.report.slices_table1 import as_cells
 from slmcollab.report.table1 import COLUMNS, join_tables
 from slmcollab.report.tables import csv_text, read_csv
 
@@ -14,7 +15,7 @@ from slmcollab.report.tables import csv_text, read_csv
 def main(
     *, cell: str, code: str, tables: list[Path], scores: list[Path], runs: list[Path], table: Path, provenance: Path
 ) -> None:
-    """Join the papers' tables and write where their numbers come from."""
+    """Join the papers' tables and write where their numbers come from; scores and runs: of all papers, in one order."""
     absolute = [str(path) for path in [*tables, *scores] if path.is_absolute()]
     if absolute:
         raise ArtifactError(f"provenance names files relative to the working directory, not as {absolute}")
@@ -22,10 +23,13 @@ def main(
     contents = {str(path): read_json(path) for path in scores}
     check_runs(contents, {str(path): read_json(path) for path in runs})
     digests = {str(path): digest(path) for path in [*tables, *scores]}
+    of_teams = as_cells({name: content for name, content in contents.items() if "system" in content})
+    by_paper = {"slices": of_teams, "musketeers": {name: contents[name] for name in contents.keys() - of_teams.keys()}}
+    grids = json.loads(cell)["papers"]
     record = {
         "code": code,
         "tables": [{"path": str(path), "sha256": digests[str(path)]} for path in tables],
-        "cells": cell_provenance(rows, contents, digests, json.loads(cell)),
+        "cells": [one for grid in grids for one in cell_provenance(rows, by_paper[grid["paper"]], digests, grid)],
     }
     write_text(table, csv_text(COLUMNS, rows))
     write_json(provenance, record)

@@ -23,12 +23,12 @@ from slmcollab.report.tables import csv_text
 def main(*, cell: str, runs: str, manifests: list[Path], published: Path, table: Path) -> None:
     """Write a row per run.
 
-    cell: {"runs": [entries of `Stages` with "models": [one a slot]], "reference_model", "sizes": {model: billions, where not as counted}};
-    runs: pattern of run folders; manifests: of all these models.
+    cell: {"runs": [entries of `Stages` with "models": [one a slot]], "reference_model", "sizes": {model: billions}, as
+    counted where not given}; runs: pattern of run folders; manifests: of all these models.
     """
     asked, printed, rows = json.loads(cell), read_other(published), []
     described = {str(path): read_json(path) for path in manifests}
-    divisor = total_size(asked["sizes"], described)
+    divisor = total_size([model for entry in asked["runs"] for model in entry["models"]], asked["sizes"], described)
     for entry in asked["runs"]:
         stages = Stages(entry, runs)
         row = budget_row(stages, read_phases(stages), read_trainings(stages), divisor)

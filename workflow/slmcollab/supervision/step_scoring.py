@@ -25,7 +25,7 @@ EVALUATOR, ORACLE = "evaluator", "oracle"
 
 @dataclass(frozen=True)
 class StepScoring:
-    """What was found: trajectory id -> scores of its steps, the evaluator's calls, and the counts of evaluation.json."""
+    """What was found: trajectory id -> scores of its steps, the evaluator's calls, the counts of evaluation.json."""
 
     scores: dict[str, StepScores]
     calls: list[Call]

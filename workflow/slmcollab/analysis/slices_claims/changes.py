@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from slmcollab.analysis.claims.comparisons import ABOVE, BELOW, SAME, Interval, 
 from slmcollab.analysis.claims.verdicts import ALPHA, NotRun, Part
 from slmcollab.analysis.slices_claims.measures import Ratio
 from slmcollab.analysis.statistics import paired_test
+from slmcollab.seeding import derive
 
-RESAMPLES, BATCH = 1999, 64
+RESAMPLES = 1999
 HOW = (
     "above or below: the mean over seeds is, and 0 is left out by the 95 % bootstrap interval over questions (paired;"
     " n), by the paired permutation test over questions where there is a p (two-sided, seeds averaged, p < 0.05), and"
@@ -89,8 +91,7 @@ def change(before: Sequence[Ratio], after: Sequence[Ratio], generator: np.random
         raise NotRun("no question to count this in")
     plain = first.plain and second.plain
     p_value = paired_test(second.over.mean(axis=0), first.over.mean(axis=0), generator) if plain else None
-    draws = [_resampled(first, second, generator.multinomial(n, np.full(n, 1 / n), size)) for size in _batches()]
-    low, high = percentiles(np.concatenate(draws))
+    low, high = percentiles(_resampled(first, second, resamples(n)))
     fewest = min(len(first.seeds), len(second.seeds))
     between = welch(second.seeds, first.seeds) if fewest > 1 else None
     return Change(float(first.seeds.mean()), float(second.seeds.mean()), low, high, p_value, between, fewest, n)
@@ -106,13 +107,13 @@ def mean_change(
     """
     count = sum(map(len, pairs.values()))
     questions, draws, before, after = [], np.zeros(RESAMPLES), [], []
-    for quantities in pairs.values():
+    for place, quantities in enumerate(pairs.values()):
         found, n = sides(*(system for pair in quantities for system in pair))
         first, second = found[0::2], found[1::2]
         gain = (
             sum(two.over.mean(axis=0) - one.over.mean(axis=0) for one, two in zip(first, second, strict=True)) / count
         )
-        draws += np.concatenate([generator.multinomial(n, np.full(n, 1 / n), size) @ gain / n for size in _batches()])
+        draws += resamples(n, place) @ gain / n
         questions.append(gain / n)
         before += [side.seeds for side in first]
         after += [side.seeds for side in second]
@@ -125,8 +126,11 @@ def mean_change(
     return Change(*means, *percentiles(draws), p_value, between, fewest, len(gains))
 
 
-def _batches() -> list[int]:
-    return [min(BATCH, RESAMPLES - start) for start in range(0, RESAMPLES, BATCH)]
+@lru_cache(maxsize=16)
+def resamples(n: int, place: int = 0) -> Float[np.ndarray, "draw question"]:
+    """Return how often each of n questions is drawn in each resample; other places have draws of their own."""
+    generator = np.random.default_rng(derive(0, "resamples", n, place))
+    return generator.multinomial(n, np.full(n, 1 / n), RESAMPLES).astype(float)
 
 
 def _resampled(first: Side, second: Side, counts: np.ndarray) -> Float[np.ndarray, " draw"]:

@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
 from slmcollab.analysis.claims.verdicts import NotRun, Part, attempt
 from slmcollab.analysis.retention import ranks
-from slmcollab.analysis.slices_claims.changes import RESAMPLES, percentiles, sides
+from slmcollab.analysis.slices_claims.changes import percentiles, resamples, sides
 from slmcollab.analysis.slices_claims.evidence import CL, ROWS, Evidence
 
 RANKS = {"musique": 3, "gsm_hard": 2, "multipl_e": 1, "math": 1}  # section 3.4
@@ -67,9 +65,7 @@ def _retention(evidence: Evidence, role: str, part: Part) -> Part:
     (side,), n = sides(evidence.ratios(benchmark, CL, "retention"))
     if not len(side.seeds):
         raise NotRun(f"{CL} on {benchmark} has no right intermediate answer")
-    generator = evidence.generator(benchmark, "retention", CL)
-    counts = generator.multinomial(n, np.full(n, 1 / n), RESAMPLES)
-    over, under = (counts @ values.sum(axis=0) for values in (side.over, side.under))
+    over, under = (resamples(n) @ values.sum(axis=0) for values in (side.over, side.under))
     low, high = (100 * value for value in percentiles(over[under > 0] / under[under > 0]))
     published = evidence.printed("correct_answer_retention_pct", benchmark, "CL")
     numbers = {"measured": 100 * float(side.seeds.mean()), "low": low, "high": high, "n": n, "n_seeds": len(side.seeds)}

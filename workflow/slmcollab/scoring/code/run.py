@@ -4,6 +4,7 @@ import secrets
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from slmcollab.scoring.code import languages
 from slmcollab.scoring.code.languages import JAR, Language
@@ -103,7 +104,7 @@ def check(language: Language, sandbox: Sandbox) -> str | None:
     return f"not_run: a trivial {language.title} program does not {verdict.stage} here ({said})"
 
 
-def describe(names: list[str], sandbox: Sandbox) -> dict[str, dict]:
+def describe(names: list[str], sandbox: Sandbox) -> dict[str, Any]:
     """Return what programs are judged with: {"sandbox": kind, "toolchains": {language: {tool: version or None}}}."""
     return {
         "sandbox": sandbox.kind,
