@@ -27,7 +27,7 @@ def team(root: Path) -> list[Member]:
         # Tied embeddings of norm 1 say the last token again and again; these rows are short enough to let others in.
         with torch.no_grad():
             model.get_input_embeddings().weight.mul_(0.4)
-        ends = [tokenizer.eos_token_id, *range(5, len(tokenizer), 60)]
+        ends = [tokenizer.eos_token_id, *range(5, len(tokenizer), 100)]
         model.generation_config = GenerationConfig(eos_token_id=ends, pad_token_id=tokenizer.pad_token_id)
         model.save_pretrained(root / slot)
         tokenizer.save_pretrained(root / slot)

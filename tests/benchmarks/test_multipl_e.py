@@ -14,10 +14,10 @@ from slmcollab.scoring.code.languages import LANGUAGES
 
 TASKS = {"test": {"humaneval": 2, "mbpp": 3}, "dev": {"humaneval": 1, "mbpp": 1}}
 NAMES = {
-    "humaneval": [f"HumanEval_{number}_add_all" for number in range(5)],
-    "mbpp": [f"mbpp_{number}_add_all" for number in (2, 3, 4, 6, 7, 11)],
+    "humaneval": [f"HumanEval_{number}_hard_{number}" for number in range(5)],
+    "mbpp": [f"mbpp_{number}_basic_{number}" for number in (2, 3, 4, 6, 7, 11)],
 }
-MISSING = ("cs", "HumanEval_4_add_all")  # so only four HumanEval tasks are there in all languages
+MISSING = ("cs", "HumanEval_4_hard_4")  # so only four HumanEval tasks are there in all languages
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_hidden_tests_are_never_shown(folder):
 def test_what_a_model_is_asked(folder):
     problem = next(p for p in multipl_e.load(block(folder), 42).test if p.metadata["language"] == "cpp")
     assert problem.question.startswith("Complete this C++ function.\n\n```cpp\n#include<assert.h>\n")
-    assert problem.question.endswith("long add_all(std::vector<long> xs) {\n```")
+    assert problem.question.endswith("(std::vector<long> xs) {\n```")
     (message,) = problem.messages
     assert message["role"] == "user"
     assert message["content"] == f"{problem.question}\n\n{multipl_e.INSTRUCTION}"
@@ -169,7 +169,7 @@ def test_python_rows_of_the_hub_come_from_the_two_original_data_sets(monkeypatch
                 for n in range(164)
             ]
         start = {"train": 600, "test": 11, "validation": 511, "prompt": 1}[split]
-        return [mbpp(start + n) for n in range(multipl_e_python.MBPP_ROWS[split])]
+        return [mbpp(start + n, f"basic_{start + n}") for n in range(multipl_e_python.MBPP_ROWS[split])]
 
     counts = {source: dict.fromkeys(rows, len(NAMES[source])) for source, rows in multipl_e.NUM_ROWS.items()}
     counts["humaneval"]["cs"] = 4
@@ -187,8 +187,8 @@ def test_python_rows_of_the_hub_come_from_the_two_original_data_sets(monkeypatch
         multipl_e.load(block(None, source=source), 42)
 
 
-def mbpp(number, **changed):
-    code = "import math\r\ndef helper(x):\r\n  return x\r\ndef add_all(xs, start=0):\r\n  return sum(xs) + start"
+def mbpp(number, function="add_all", **changed):
+    code = f"import math\r\ndef helper(x):\r\n  return x\r\ndef {function}(xs, start=0):\r\n  return sum(xs) + start"
     tests = ["assert add_all([1]) == 1", "assert add_all([1, 2]) == 3"]
     return {"task_id": number, "text": "Sum.", "code": code, "test_list": tests, "test_setup_code": ""} | changed
 

@@ -166,11 +166,13 @@ def test_a_scorer_of_programs_runs_in_threads_with_its_options(monkeypatch):
         together.wait(timeout=10)
         return Score(limit, completion == problem.answer, completion)
 
-    scorer = SimpleNamespace(score=score, RUNS_PROGRAMS=True)
+    prepared = []
+    scorer = SimpleNamespace(score=score, RUNS_PROGRAMS=True, prepare=lambda *, limit: prepared.append(limit))
     monkeypatch.setattr(module.choice, "get", lambda kind, name: scorer)
     with Grader("programs", 1.0, num_workers=2, options={"limit": 0.25}) as grader:
         scores = grader.grade(["12", "13", "12", "14"], [GCD] * 4)
     assert scores == [Score(0.25, answer == "12", answer) for answer in ("12", "13", "12", "14")]
+    assert prepared == [0.25]
 
 
 def test_what_a_failed_item_shows_is_what_its_scorer_reads(monkeypatch):

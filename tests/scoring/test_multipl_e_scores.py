@@ -75,7 +75,7 @@ def verdicts(*cells):
 
 
 def test_means_by_hand():
-    """py: 1/2, 1/4; cpp: 1/1, 0/1. Items 3/8; cells (1/2 + 1/4 + 1 + 0) / 4 = 7/16; languages (2/6 + 1/2) / 2 = 5/12."""
+    """py 1/2, 1/4; cpp 1/1, 0/1: items 3/8, cells (1/2 + 1/4 + 1 + 0) / 4 = 7/16, languages (2/6 + 1/2) / 2 = 5/12."""
     found = multipl_e.summarise(
         *verdicts(("py", "humaneval", "10"), ("py", "mbpp", "1000"), ("cpp", "humaneval", "1"), ("cpp", "mbpp", "0"))
     )
@@ -104,7 +104,8 @@ def test_what_was_not_run_is_left_out_and_said():
 
 
 def test_without_any_run_there_is_no_number():
-    assert multipl_e.summarise(*verdicts(("cs", "mbpp", "--"))) == {}
+    found = multipl_e.summarise(*verdicts(("cs", "mbpp", "--")))
+    assert found == {"weighted": None, "macro": None, "macro_language": None}
 
 
 @pytest.mark.parametrize(("marks", "percent"), [("11000", 40.0), ("1", 100.0), ("0", 0.0)])

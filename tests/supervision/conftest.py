@@ -1,5 +1,6 @@
 """A team of three tiny models of two families, on disk, and recorded collaborations of theirs."""
 
+import gc
 from dataclasses import replace
 
 import pytest
@@ -29,6 +30,14 @@ SETTINGS = TrainingSettings(
     dtype="float32",
     save_every=10**6,
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def collect_less():
+    """Each training collects all garbage: let it not walk through what the imports made."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

@@ -29,8 +29,9 @@ def test_a_sampled_response_is_trained_as_it_was_sampled(model, tokenizer):
     """No end token where the budget ended it, and ids that the text would not give."""
     cut = Example(ASK, "12", tuple(tokenizer("1").input_ids + tokenizer("2").input_ids), 0.5, "t", 0)
     nothing = Example(ASK, "", (), 0.5, "t", 1)
-    rows, _ = encode_examples([cut, nothing], model, tokenizer, 50)
-    assert [row.num_trained for row in rows] == [2, 0]
+    rows, num_dropped = encode_examples([cut, nothing], model, tokenizer, 50)
+    assert [row.num_trained for row in rows] == [2]
+    assert num_dropped == 1
     assert tokenizer.eos_token_id not in rows[0].ids
     assert tokenizer("12").input_ids != rows[0].ids[rows[0].num_context :]
 

@@ -8,6 +8,8 @@ import torch
 from safetensors.torch import load_file
 
 from slmcollab.artifacts import digest, read_json
+from slmcollab.generation.engine import LocalBackend
+from slmcollab.generation.requests import Decoding, Request
 from slmcollab.models.adapters import CONFIG, WEIGHTS, load_adapter
 from slmcollab.models.hub import load_model
 from slmcollab.supervision import training
@@ -56,8 +58,8 @@ def test_every_slot_gets_an_adapter_of_its_own_that_peft_reads(learn, members, t
     assert not list((tmp_path / "checkpoints").rglob("checkpoint-*"))
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_one_others(learn, tmp_path):
-    made = [learn(name, seed=seed) for name, seed in (("one", 0), ("again", 0), ("other", 1))]
+def test_the_same_seed_gives_the_same_bytes_and_another_one_others(learn, members, tmp_path):
+    made = [learn(name, seed=seed, team=members[:2]) for name, seed in (("one", 0), ("again", 0), ("other", 1))]
     digests = [digest(tmp_path / name / "adapters") for name in ("one", "again", "other")]
     assert digests[0] == digests[1] != digests[2]
     assert made[0] == made[1]
@@ -115,8 +117,8 @@ def test_a_slot_whose_results_are_not_whole_is_done_again(learn, monkeypatch, tm
 
 
 def test_refinement_goes_on_from_the_adapter_and_says_how_it_went(learn, members, tmp_path, capsys):
-    learn("distilled")
-    team = [replace(m, adapter=tmp_path / "distilled" / "adapters" / m.slot) for m in members]
+    learn("distilled", team=members[:1])
+    team = [replace(m, adapter=tmp_path / "distilled" / "adapters" / m.slot) for m in members[:1]]
     records, _ = learn("refined", rewards=(1.0, -1.0, -0.5, 0.25, -1.0), team=team, learning_rate=1e-6, epochs=1)
     before = load_file(team[0].adapter / WEIGHTS)
     after = load_file(tmp_path / "refined" / "adapters" / "a1" / WEIGHTS)
@@ -131,14 +133,15 @@ def test_refinement_goes_on_from_the_adapter_and_says_how_it_went(learn, members
     assert record["clip_share"] is None
     assert record["num_warnings"] == 1
     assert "warning: a1: the mean reward is -0.250 < 0" in capsys.readouterr().out
-    assert record["logp_negative_before"] == pytest.approx(record["logp_negative_after"], abs=0.01) < 0
+    assert record["logp_negative_before"] == pytest.approx(record["logp_negative_after"], abs=0.01)
+    assert record["logp_negative_before"] < 0
 
 
-def test_how_far_unwanted_steps_fell_is_recorded_with_and_without_clip(learn):
+def test_how_far_unwanted_steps_fell_is_recorded_with_and_without_clip(learn, members):
     falls = {}
     for clip in (None, 0.2):
         rewards = (1.0, -1.0, 0.5, 1.0, -0.5)
-        records, _ = learn(str(clip), rewards=rewards, clip=clip, epochs=20, learning_rate=1e-2)
+        records, _ = learn(str(clip), rewards=rewards, team=members[:1], clip=clip, epochs=20, learning_rate=1e-2)
         record = records["a1"]
         assert record["logp_negative_after"] < record["logp_negative_before"]
         assert record["logp_negative_min"] <= record["logp_negative_before"]
@@ -149,7 +152,7 @@ def test_how_far_unwanted_steps_fell_is_recorded_with_and_without_clip(learn):
 
 
 def test_demonstrations_have_no_negatives_and_lower_the_loss(learn):
-    records, text = learn(epochs=20, learning_rate=1e-2)
+    records, text = learn(epochs=30, learning_rate=2e-2)
     for record in records.values():
         assert record["mean_reward"] == 1.0
         assert record["num_negative"] == record["num_warnings"] == record["num_dropped"] == 0
@@ -159,11 +162,25 @@ def test_demonstrations_have_no_negatives_and_lower_the_loss(learn):
     assert text.count("trained from here") == 3
 
 
+def test_the_team_says_what_it_was_taught_and_then_stops(learn, members, make_examples, tmp_path):
+    """Through the engine, which builds prompts by itself: a header that training lacked, or an end, would show."""
+    taught = {slot: make_examples([1.0, 1.0, 1.0]) for slot in ("a1", "a2")}
+    learn(team=members[:2], examples=taught, batch_size=3, micro_batch_size=3, epochs=60, learning_rate=2e-2)
+    team = [replace(m, adapter=tmp_path / "run" / "adapters" / m.slot) for m in members[:2]]
+    backend = LocalBackend(team, dtype="float32", resident="all", batch_size=4)
+    asked = [(slot, example) for slot, examples in taught.items() for example in examples]
+    said = backend.generate([Request(slot, example.messages, 0) for slot, example in asked], Decoding(10, 0.0))
+    assert (
+        [response.text for response in said] == [example.completion for _, example in asked] == 2 * ["x", "yy", "zzz"]
+    )
+    assert {response.finish_reason for response in said} == {"stop"}
+
+
 def test_long_examples_are_counted_and_a_slot_without_any_other_is_named(learn):
     """<u>a<a>x<eos> is 5 tokens, <u>abc<a>zzz<eos> 9."""
     records, _ = learn(max_tokens=7)
     assert [(r["num_examples"], r["num_dropped"]) for r in records.values()] == 3 * [(3, 2)]
-    with pytest.raises(ValueError, match="a1: none of its 5 examples has at most 4 tokens"):
+    with pytest.raises(ValueError, match="none of its 5 examples has at most 4 tokens"):
         learn("short", max_tokens=4, may_idle=True)
 
 

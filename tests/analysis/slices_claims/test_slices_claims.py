@@ -187,6 +187,7 @@ def test_published_numbers_stand_beside_the_paper_s_benchmarks_only():
         ("topology_share_pct", "musique", "long linear, before CL"): ("9.18", "3.5"),
         ("topology_share_pct", "musique", "long linear, after CL"): ("60.12", "3.5"),
         ("metrics_won", "all", "x"): ("8/10", "3.2"),
+            ("ablation_avg_absolute_drop_points", "all 10 metrics", "w/o PD. (no protocol distillation)"): ("8.85", "3"),
         ("direction", "conifer", "y"): ("increases", "3.3"),
     })  # fmt: skip
     assert other["metrics_won", "all", "x"] == 8.0
@@ -195,6 +196,8 @@ def test_published_numbers_stand_beside_the_paper_s_benchmarks_only():
     assert part_of(evidence, "B1", "mean").published == pytest.approx(2.0)
     assert part_of(evidence, "B1", "metrics", "above").published == 10.0
     assert part_of(evidence, "B8", "minimum").published == 46.7
+    drops = [row.part.published for row in judge_one(evidence, CLAIM["B6"]) if "mean over" in row.part.quantity]
+    assert drops == [None, 8.85, None]
     assert part_of(evidence, "B12", "musique").published == pytest.approx(50.94)
     toy = {**ROLES, "all": ["toy"], "musique": "toy"}
     assert world(roles=toy, table1=table, other=other, **SMALL).printed("topology_share_pct", "toy", "x") is None

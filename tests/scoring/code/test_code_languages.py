@@ -46,7 +46,7 @@ def test_a_program_that_ends_before_its_tests_does_not_pass(language, sandbox):
     assert (verdict.passed, verdict.stage, verdict.exit_code) == (False, "run", 0), verdict.output
 
 
-@every_language
+@pytest.mark.parametrize("language", ["py", "cs", "java"], indirect=True)
 def test_broken_code_fails(language, sandbox):
     verdict = judge(language, "    return )(;", sandbox)
     assert not verdict.passed
@@ -61,10 +61,10 @@ def test_mono_ends_with_0_after_a_failed_assertion(language, sandbox):
     assert judge(language, WRONG["cs"], sandbox).exit_code == 0
 
 
-@pytest.mark.parametrize("language", ["py", "cpp"], indirect=True)
+@pytest.mark.parametrize("language", ["py", "sh", "js"], indirect=True)
 def test_the_time_limit_given_is_the_one_used(language, sandbox):
-    loop = {"py": "    while True: pass\n", "cpp": "    for (volatile long i = 0;;) { i = i + 1; }"}[language.name]
-    verdict = judge(language, loop, sandbox, time_limit_s=0.5)
+    loops = {"py": "    while True: pass\n", "sh": "  while :; do :; done", "js": "  for (;;) {}\n}\n"}
+    verdict = judge(language, loops[language.name], sandbox, time_limit_s=0.5)
     assert (verdict.passed, verdict.error, verdict.exit_code) == (False, "timed_out", None)
 
 

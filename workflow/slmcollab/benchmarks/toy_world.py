@@ -1,8 +1,8 @@
 """The toy world: small tables of facts, and questions that two facts answer, the second looked up with the first.
 
 A query such as "3 + 5" or "friend of Ann" has one value. A question holds its two steps in metadata["steps"], each
-{"query": ..., "answer": ...}, where [previous] stands for the step before's answer and [value] for the query's value.
-What is true is asked from here by whoever writes or judges a text; no model reads it.
+{"query": ..., "answer": ...}, where [previous] stands for the answer of the step before and [value] for the query's
+value. What is true is asked from here by whoever writes or judges a text; no model reads it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,9 +16,17 @@ from slmcollab.seeding import python_generator
 MODULUS = 7
 PEOPLE = "Ann Bob Cid Dee Eve Flo Gus Hal Ida Jim".split()
 WORK, FAMILY = "boss clerk deputy heir".split(), "friend uncle cousin rival".split()
-TIMES = {"double": 2, "treble": 3, "fourfold": 4, "fivefold": 5, "sixfold": 6, "sevenfold": 7, "eightfold": 8}
-SHIFTS = {"next": 1, "skip": 2, "hop": 3, "jump": 4, "back": -1, "drop": -2, "fall": -3}
+FACTORS = "double treble fourfold fivefold sixfold sevenfold eightfold ninefold tenfold".split()
+SUMMANDS = "next skip hop jump leap back drop fall sink".split()
+BULLETS = "bullets", "bulleted list", "bullet points", "bullet list"
+NUMBERED = "numbered list", "ordered list", "numbered items", "ordered items"
+PARAGRAPH = "in a paragraph", "as a paragraph", "in one paragraph", "as one paragraph"
+
 FIRST, SECOND = "first", "second"  # kinds of facts: a slice may know one and not the other
+KINDS = {  # of each table
+    **dict.fromkeys(("plus", "work", "factors", "openings"), FIRST),
+    **dict.fromkeys(("minus", "times", "family", "summands", "links"), SECOND),
+}
 
 Step = dict[str, str]
 
@@ -26,31 +34,30 @@ Step = dict[str, str]
 @cache
 def facts() -> dict[str, dict[str, str]]:
     """Return, by table, the true value of each query."""
-    digits = range(MODULUS)
-    tables = {
-        "plus": {f"{a} + {b}": str((a + b) % MODULUS) for a in digits for b in digits},
-        "minus": {f"{a} - {b}": str((a - b) % MODULUS) for a in digits for b in digits},
-        "times": {f"{a} * {b}": str((a * b) % MODULUS) for a in digits for b in digits},
-        "scaling": {word: f"* {factor}" for word, factor in TIMES.items()},
-        "shifting": {word: f"+ {by}" if by > 0 else f"- {-by}" for word, by in SHIFTS.items()},
+    pairs = [(a, b) for a in range(MODULUS) for b in range(MODULUS)]
+    by = [*range(1, 6), *range(-1, -5, -1)]
+    return {
+        "plus": {f"{a} + {b}": str((a + b) % MODULUS) for a, b in pairs},
+        "minus": {f"{a} - {b}": str((a - b) % MODULUS) for a, b in pairs},
+        "times": {f"{a} * {b}": str((a * b) % MODULUS) for a, b in pairs},
+        "work": _relations(WORK),
+        "family": _relations(FAMILY),
+        "factors": {word: f"* {number}" for number, word in enumerate(FACTORS, start=2)},
+        "summands": {word: f"{'+' if n > 0 else '-'} {abs(n)}" for word, n in zip(SUMMANDS, by, strict=True)},
+        "openings": _marks("open", "-", "1.", ","),
+        "links": _marks("link", "-", "2.", ","),
     }
-    for name, relations in (("work", WORK), ("family", FAMILY)):
-        tables[name] = {}
-        for relation in relations:
-            others = python_generator(0, "toy world", relation).sample(PEOPLE, len(PEOPLE))
-            tables[name] |= {f"{relation} of {a}": b for a, b in zip(PEOPLE, others, strict=True)}
-    return tables
 
 
-KINDS = {
-    "plus": FIRST,
-    "minus": SECOND,
-    "times": SECOND,
-    "work": FIRST,
-    "family": SECOND,
-    "scaling": FIRST,
-    "shifting": SECOND,
-}
+def _relations(relations: Sequence[str]) -> dict[str, str]:
+    drawn = {name: python_generator(0, "toy world", name).sample(PEOPLE, len(PEOPLE)) for name in relations}
+    return {f"{name} of {a}": b for name, others in drawn.items() for a, b in zip(PEOPLE, others, strict=True)}
+
+
+def _marks(word: str, *marks: str) -> dict[str, str]:
+    """Return what stands before an item of a text in each form."""
+    forms = zip((BULLETS, NUMBERED, PARAGRAPH), marks, strict=True)
+    return {f"{word} {name}": mark for names, mark in forms for name in names}
 
 
 @cache
@@ -81,14 +88,24 @@ def solve(steps: Sequence[Step], look_up: Callable[[str], str] | None = None) ->
     return done
 
 
-def split(block: dict[str, Any], data_seed: int, problems: Iterable[Problem], what: str) -> Splits:
-    """Return seeded train, dev and test splits of `problems` that share none; raises ArtifactError for too few."""
-    known = {problem.id: problem for problem in problems}
+def split(block: dict[str, Any], data_seed: int, problems: Iterable[Problem], what: str, per_task: int = 1) -> Splits:
+    """Return seeded train, dev and test splits of `problems`; of each task, `per_task` of them, all are in one split.
+
+    Raises ArtifactError for too few, ValueError for a size that is no multiple of `per_task`.
+    """
+    tasks: dict[str, list[Problem]] = {}
+    for problem in problems:
+        tasks.setdefault(problem.metadata.get("task", problem.id), []).append(problem)
     sizes = {name: block[f"num_{name}"] for name in ("train", "dev", "test")}
-    drawn = draw(list(known), sizes, data_seed, block["benchmark"], "splits")
+    odd = [f"num_{name}" for name, size in sizes.items() if size % per_task]
+    if odd:
+        raise ValueError(f"benchmarks.{block['benchmark']}.{odd[0]}: no multiple of {per_task}, the questions of a task")
+    numbers = {name: size // per_task for name, size in sizes.items()}
+    drawn = draw(list(tasks), numbers, data_seed, block["benchmark"], "splits")
     rule = (
-        f"{what}: of {len(known)} questions, shuffled with data_seed {data_seed}, the first {sizes['train']} are train,"
-        f" the next {sizes['dev']} dev and the next {sizes['test']} test. No question is in two splits; every single"
+        f"{what}: of {len(tasks)} tasks, shuffled with data_seed {data_seed}, the first {numbers['train']} are train,"
+        f" the next {numbers['dev']} dev and the next {numbers['test']} test. No task is in two splits; every single"
         " fact may be in all of them."
     )
-    return Splits(**{name: [known[id] for id in ids] for name, ids in drawn.items()}, rule=rule)
+    found = {name: [problem for task in names for problem in tasks[task]] for name, names in drawn.items()}
+    return Splits(**found, rule=rule)

@@ -21,7 +21,7 @@ BROKEN, EMPTY = "broken", "empty"  # steps of its own that broke the protocol, w
 # What stands on record when a slot speaks, and how often.
 RECORDS = {(): 42, (FIRST,): 42, (FIRST, SECOND): 8, (BROKEN,): 5, (EMPTY,): 3}
 SLIPS = {NO_ACTION: 5, "self_handoff": 2, "empty_answer": 1, "unclosed": 1, "two_actions": 1}
-SLIPS_BY_HABIT, OTHER_SLIPS = 0.9, 0.15  # how often a response slips whose answer is one of habit, and any other
+SLIPS_BY_HABIT, OTHER_SLIPS = 0.9, 0.2  # how often a response slips whose answer is one of habit; any other: times the share
 RETRIED = 0.12  # share of steps that are a second attempt
 
 Row = dict[str, Any]
@@ -163,7 +163,7 @@ def _slip(fields: Fields, slot: str, name: str, share: float, generator: random.
     habits = python_generator(0, "habits", name, fields.answer)
     by_habit = habits.random() < share
     kind = habits.choices(list(SLIPS), list(SLIPS.values()))[0]
-    if not share or generator.random() >= (SLIPS_BY_HABIT if by_habit else OTHER_SLIPS):
+    if not share or generator.random() >= (SLIPS_BY_HABIT if by_habit else OTHER_SLIPS * share):
         return None
     if kind == NO_ACTION:
         return serialise(Fields(fields.reasoning, fields.answer))

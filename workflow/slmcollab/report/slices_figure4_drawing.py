@@ -64,7 +64,7 @@ def _seeds(found: Sequence[Circle]) -> str:
     return panels.seeds_text(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]} seeds"
 
 
-def _diameter(invocations: float) -> float:
+def _diameter(invocations: float | int) -> float:
     return 2 * math.sqrt(AREA * invocations / math.pi)
 
 

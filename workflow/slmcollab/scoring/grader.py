@@ -30,7 +30,8 @@ class Grader:
     seconds of wall-clock time: an alarm ends it, a child that GRACE_S later has not replied is killed, and a new one
     takes the next item. One with RUNS_PROGRAMS = True, which watches over processes of its own, runs in `num_workers`
     threads. Any other scorer is plain text handling and runs in this thread, without a limit. options: keyword
-    arguments of the scorer's score(). The number of workers changes no result.
+    arguments of the scorer's score(), and of its prepare(), if it has one, which is called where the scorer runs before
+    the first item. The number of workers changes no result.
     """
 
     def __init__(
@@ -49,6 +50,8 @@ class Grader:
     def __enter__(self) -> "Grader":
         if self._isolated:
             self._children[0] = _Child(*self._settings)
+        else:
+            getattr(self.module, "prepare", dict)(**self._options)
         return self
 
     def __exit__(

@@ -48,8 +48,8 @@ def score(
     return Score(passed, verdict.passed, own, verdict.error, {"pass": passed, "program": said})
 
 
-def summarise(problems: Sequence[Problem], scores: Sequence[Score]) -> dict[str, float]:
-    """Return pass@1 in percent points: weighted, macro and macro_language; {} if no program was run.
+def summarise(problems: Sequence[Problem], scores: Sequence[Score]) -> dict[str, float | None]:
+    """Return pass@1 in percent points: weighted, macro and macro_language; each None if no program was run.
 
     weighted is the mean over problems, macro over the means of the cells (source, language), macro_language over the
     means of the languages. Problems that were not run are in none of them: a cell without any run is left out, and
@@ -60,7 +60,7 @@ def summarise(problems: Sequence[Problem], scores: Sequence[Score]) -> dict[str,
         cells[problem.metadata["source"], problem.metadata["language"]].append(item.score)
         by_language[problem.metadata["language"]].append(item.score)
     if not cells:
-        return {}
+        return dict.fromkeys(("weighted", "macro", "macro_language"))
     return {
         "weighted": 100 * fmean(value for values in cells.values() for value in values),
         # ASSUME: the paper's macro average is over the 16 cells (source, language): so all of its 12 rows come out.

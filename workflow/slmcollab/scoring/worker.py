@@ -29,11 +29,11 @@ class Late(BaseException):
 def serve(scorer: str, handle: int, time_limit_s: float, options: str) -> None:
     """Answer requests {completion, problem} on a connection with {score}, {late} or {error} until it closes.
 
-    options: JSON of the keyword arguments of the scorer's score(). Its prepare(), if there is one, is called first, so
-    that what it imports is in nobody's time.
+    options: JSON of the keyword arguments of the scorer's score() and prepare(). The latter, if there is one, is called
+    first, so that what it imports is in nobody's time.
     """
     module, settings = choice.get(choice.SCORER, scorer), json.loads(options)
-    getattr(module, "prepare", lambda: None)()
+    getattr(module, "prepare", dict)(**settings)
     _limit_memory()
     with Connection(handle) as connection:
         connection.send_bytes(READY)

@@ -35,6 +35,7 @@ def encode_examples(
     """Return the examples as ids, and how many were left out for having more than `max_tokens` of them.
 
     A response that was sampled is trained as it was sampled; one that is only text ends with the model's end of turn.
+    A sampled response without any token, which a context gets that fills the model, is left out and counted too.
     """
     end, rows = end_of_turn(model, tokenizer), []
     for example in examples:
@@ -44,7 +45,7 @@ def encode_examples(
         context = encode(tokenizer, example.messages)
         rows.append(Row([*context, *response], len(context), example.reward))
     # ASSUME: an example that is longer than max_tokens is left out and counted, not cut.
-    fitting = [row for row in rows if len(row.ids) <= max_tokens]
+    fitting = [row for row in rows if row.num_trained and len(row.ids) <= max_tokens]
     return fitting, len(rows) - len(fitting)
 
 

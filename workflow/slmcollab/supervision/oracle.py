@@ -7,6 +7,11 @@ from slmcollab.benchmarks import toy_world
 from slmcollab.protocol.trajectory import TERMINATE, Step, Trajectory
 
 
+def knows(problem: Problem) -> bool:
+    """Tell whether a problem is of the toy world, whose questions say which look-ups they need."""
+    return "steps" in problem.metadata
+
+
 def judge(problem: Problem, trajectory: Trajectory) -> list[tuple[float, float]]:
     """Return (s_rea, s_act) of each step, each -1, 0 or 1.
 
@@ -15,7 +20,7 @@ def judge(problem: Problem, trajectory: Trajectory) -> list[tuple[float, float]]
     terminate with the question's last step and not before; -1 where it does not, or the protocol is broken. Raises
     ValueError for a problem of another world.
     """
-    if "steps" not in problem.metadata:
+    if not knows(problem):
         raise ValueError(f"{problem.id}: the oracle judges toy benchmarks only, whose problems have metadata.steps")
     claimed, scores = "", []
     for step in trajectory.steps:

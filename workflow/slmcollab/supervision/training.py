@@ -13,7 +13,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from slmcollab.artifacts import ArtifactError, digest, read_json, replacing, write_json, write_text
 from slmcollab.generation.requests import Member
-from slmcollab.models.adapters import load_adapter, save_adapter
+from slmcollab.models.adapters import LoraSettings, load_adapter, save_adapter
 from slmcollab.models.hub import load_model, load_tokenizer
 from slmcollab.seeding import derive
 from slmcollab.supervision.batches import Row, encode_examples
@@ -37,6 +37,12 @@ class Slot:
         return f"{self.folder.parent.name}/{self.member.slot}"
 
 
+def read_settings(cell: Mapping[str, Any], save_every: int) -> TrainingSettings:
+    """Return the settings of a cell with the keys training, lora and dtype."""
+    lora = LoraSettings(**cell["lora"])
+    return TrainingSettings(**cell["training"], lora=lora, dtype=cell["dtype"], save_every=save_every)
+
+
 def train_members(
     members: Sequence[Member],
     examples: Mapping[str, Sequence[Example]],
@@ -58,6 +64,9 @@ def train_members(
         Slot(member, examples.get(member.slot, []), derive(seed, "train", member.slot), folder / member.slot)
         for member in members
     ]
+    for slot in slots:
+        if not slot.examples and not may_idle:
+            raise ValueError(f"{slot.member.slot}: no example to learn from")
     base: tuple[Path, PreTrainedModel, PreTrainedTokenizerBase] | None = None
     for slot in sorted(slots, key=lambda slot: str(slot.member.folder)):  # a base model is loaded once
         if _is_done(slot):
@@ -66,7 +75,7 @@ def train_members(
             base = None  # before the next one is loaded: only one of them has to fit
             weights = slot.member.folder
             base = (weights, load_model(weights, dtype=settings.dtype), load_tokenizer(weights))
-        _train_slot(slot, *base[1:], settings, may_idle=may_idle)
+        _train_slot(slot, *base[1:], settings)
     with replacing(adapters) as temporary:
         for slot in slots:
             shutil.copytree(slot.folder / ADAPTER, temporary / slot.member.slot)
@@ -88,13 +97,11 @@ def _train_slot(
     base: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     settings: TrainingSettings,
-    *,
-    may_idle: bool,
 ) -> None:
     """Train one slot and put its results into its folder, the marker last; `base` is as before afterwards."""
     name = slot.member.slot
     rows, num_dropped = encode_examples(slot.examples, base, tokenizer, settings.max_tokens)
-    if not rows and (num_dropped or not may_idle):
+    if num_dropped and not rows:
         raise ValueError(f"{name}: none of its {num_dropped} examples has at most {settings.max_tokens} tokens")
     record = {"num_examples": len(rows), "num_dropped": num_dropped} | describe_rewards(rows)
     record["num_warnings"] = int(bool(rows) and record["mean_reward"] < 0)

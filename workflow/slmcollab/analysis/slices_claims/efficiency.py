@@ -51,20 +51,21 @@ def overlap_falls(evidence: Evidence) -> list[Part]:
 
 
 def _change(evidence: Evidence, benchmark: str, baseline: str, measure: str) -> Change:
-    sides = [evidence.ratios(benchmark, method, measure) for method in (baseline, CL)]
-    return change(*sides, evidence.generator(benchmark, measure, CL, baseline))
+    runs = [evidence.ratios(benchmark, method, measure) for method in (baseline, CL)]
+    return change(*runs, evidence.generator(benchmark, measure, CL, baseline))
 
 
 def _fewer(evidence: Evidence, rows: Sequence[str], measure: str, quantity: str, condition: str) -> list[Part]:
     """Return a part per row and benchmark, and beside them the smallest and the largest reduction in percent."""
     parts, reductions = [], []
+    unit = "a question" if measure == INVOCATIONS else "B tokens a question"
     for row in rows:
         ran, missing = evidence.benchmarks(CL, row)
         if not ran:
-            parts.append(Part(f"{measure}, less {row}", "per question", FEWER, method=CL, reason=f"no run of {row}"))
+            parts.append(Part(f"{measure}, less {row}", unit, FEWER, method=CL, reason=f"no run of {row}"))
             continue
         for benchmark in [*ran, *missing]:
-            part = Part(f"{measure}, less {row}", "per question", FEWER, benchmark, CL)
+            part = Part(f"{measure}, less {row}", unit, FEWER, benchmark, CL)
 
             def measured(part: Part, benchmark: str = benchmark, row: str = row) -> Part:
                 found = _change(evidence, benchmark, row, measure)

@@ -4,6 +4,7 @@ import secrets
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from slmcollab.scoring.code import languages
@@ -17,6 +18,7 @@ KEPT_BYTES = 2048
 NOT_FOUND = 127
 SYSTEM_JAR = "/usr/share/java/javatuples.jar"
 TIMED_OUT = "timed_out"
+CHECKING = Lock()
 
 
 @dataclass(frozen=True)
@@ -91,9 +93,17 @@ def versions(language: Language, sandbox: Sandbox) -> dict[str, str | None]:
     return found
 
 
-@cache
 def check(language: Language, sandbox: Sandbox) -> str | None:
-    """Return None if the language's toolchain is there and a trivial program passes, else "not_run: <why>"."""
+    """Return None if the language's toolchain is there and a trivial program passes, else "not_run: <why>".
+
+    Tried once in a process, however many threads ask.
+    """
+    with CHECKING:
+        return _check(language, sandbox)
+
+
+@cache
+def _check(language: Language, sandbox: Sandbox) -> str | None:
     missing = [tool for tool, version in versions(language, sandbox).items() if version is None]
     if missing:
         return f"not_run: {missing[0]} is not there"
