@@ -18,16 +18,17 @@ PARSE_TIME = sorted(WORKFLOW.glob("*.py"))  # what Snakemake imports, again in e
 LAYERS = [  # a module imports from its own layer and from those above it in this list
     {"artifacts", "checkpoints", "choice", "seeding", "usage"},
     {"models", "generation", "benchmarks", "scoring"},
-    {"experts", "context"},
-    {"rl"},
+    {"experts", "context", "protocol"},
+    {"rl", "supervision"},
     {"analysis", "report"},
     {"steps"},
 ]
-TRL_STEPS = {"train_grpo"}  # importing trl takes four seconds
+TRL_STEPS = {"train_grpo", "distill_team", "refine_team"}  # importing trl takes four seconds
 TORCH_STEPS = {
     *TRL_STEPS,
     *("analyse_attention", "answer_problems", "download_model", "embed_questions", "extract_features"),
     *("generate_expert_answers", "probe_experts", "train_toy_model"),
+    *("sample_trajectories", "answer_with_team", "score_steps"),
 }
 CHOSEN = {  # packages of which a step loads a module by name, so that no import shows it
     "score_answers": "scoring",
@@ -37,6 +38,9 @@ CHOSEN = {  # packages of which a step loads a module by name, so that no import
     "train_grpo": "scoring",
     "answer_problems": "context",
     "analyse_attention": "scoring",
+    "qualify_trajectories": "scoring",
+    "reward_steps": "scoring",
+    "score_team": "scoring",
 }
 BRINGS_TORCH = {"torch", "transformers", "trl", "peft", "accelerate"}
 LINES = {"module": 200, "entry": 50, "function": 40}

@@ -133,7 +133,7 @@ def shown_models(config: Config) -> list[str]:
 def step_scorer(config: Config) -> str:
     """Return who scored the steps: `oracle`, or the name of the evaluator."""
     block = config["slices"]["evaluator"]
-    return ORACLE if block["kind"] == ORACLE else block["model"]
+    return ORACLE if block["scored_by"] == ORACLE else block["model"]
 
 
 def claims_cell(config: Config) -> dict[str, Any]:

@@ -20,6 +20,9 @@ FIGURES = {
     "features_five": "features",
     "expert_answers": "answers",
     "startup": "startup",
+    "engine_trajectories": "engine",
+    "math_grading": "math_grading",
+    "code_scoring": "code_scoring",
     "plan_grid": "planning",
     "nothing_to_do": "planning",
 }

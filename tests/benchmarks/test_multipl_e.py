@@ -32,9 +32,8 @@ def folder(tmp_path):
 def block(folder, **changed):
     # 88 rows but one; test 8 x 5 = 40, dev 8 x 2 = 16, which leaves 31
     sizes = {"num_train": 31, "num_dev": 16, "num_test": 40}
-    return (
-        {"benchmark": "multipl_e", "source": {"path": str(folder)}, "tasks": TASKS, "data_seed": 42} | sizes | changed
-    )
+    block = {"benchmark": "multipl_e", "source": {"path": str(folder)}, "held_out": TASKS, "data_seed": 42}
+    return block | sizes | changed
 
 
 def test_sizes_languages_and_sources(folder):
@@ -113,7 +112,7 @@ def test_train_is_thinned_by_seed(folder):
     [
         ({"num_train": 32}, r"benchmarks\.multipl_e\.num_train: 32 asked for, 31 there"),
         (
-            {"tasks": {"test": {"humaneval": 5}}},
+            {"held_out": {"test": {"humaneval": 5}}},
             r"benchmarks\.multipl_e\.tasks\.test\.humaneval: 5 asked for, 4 are left",
         ),
     ],

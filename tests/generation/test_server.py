@@ -263,6 +263,36 @@ def test_a_server_that_does_not_come_up_is_quoted(text, ready_s, message):
     assert psutil.Process().children() == []
 
 
+def test_children_of_a_server_that_has_ended_are_stopped_too():
+    child = 'subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])'
+    with pytest.raises(RuntimeError, match=r"status 1; its last lines:\n\d+$") as raised:
+        serving(program(f"import subprocess, sys; sys.exit(str({child}.pid))"), Path("m"), ready_s=30.0).__enter__()
+    end = time.monotonic() + 10
+    while runs(child := int(str(raised.value).split()[-1])) and time.monotonic() < end:
+        time.sleep(0.02)  # nobody is there to wait for it
+    assert not runs(child)
+
+
+def test_one_server_runs_for_each_folder_and_adapters_are_models_of_their_own():
+    members = [
+        Member("a1", "m", Path("m"), 0.1, Path("adapters/a1")),
+        Member("a2", "n", Path("n"), 0.1),
+        Member("a3", "m", Path("m"), 0.1),
+    ]
+    shared = []
+
+    def command(sharing):
+        shared.append([member.slot for member in sharing])
+        return program(HELPFUL.replace("SIG_IGN", "SIG_DFL"))
+
+    with serving_team(members, command, ready_s=30.0) as endpoints:
+        assert {slot: endpoint.model for slot, endpoint in endpoints.items()} == {"a1": "a1", "a2": "n", "a3": "m"}
+        assert endpoints["a1"].url == endpoints["a3"].url != endpoints["a2"].url
+        assert len(psutil.Process().children()) == 2
+    assert shared == [["a1", "a3"], ["a2"]]
+    assert psutil.Process().children() == []
+
+
 def test_vllm_serves_a_models_adapters_by_the_names_of_their_slots(tmp_path):
     base = make_model(tmp_path / "base", "llama", seed=1)
     adapters = [make_adapter(tmp_path / name, base, seed=2, r=rank) for name, rank in (("x", 4), ("y", 12))]

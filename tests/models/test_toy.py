@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from slmcollab.generation import exam
+from slmcollab.generation.exam import Exam, sit_exam
 from slmcollab.models import toy
 from slmcollab.models.toy_tokenizer import build_tokenizer
 
@@ -103,8 +105,8 @@ def test_a_model_learns_its_corpus_and_no_other():
     model = toy.build_model(toy.Architecture("llama", 32, 1, 2), TOKENIZER, 0)
     loss = toy.train(model, TOKENIZER, [rows], training(steps=80, batch_size=8, learning_rate=1e-2), seed=0)
     assert loss < 0.1
-    assert toy.sit_exam(model, TOKENIZER, rows) == toy.Exam(accuracy=1.0, format=0.0)
-    assert toy.sit_exam(model, TOKENIZER, [row("10?", "12")]).accuracy == 0
+    assert sit_exam(model, TOKENIZER, rows) == Exam(accuracy=1.0, format=0.0)
+    assert sit_exam(model, TOKENIZER, [row("10?", "12")]).accuracy == 0
 
 
 def test_exam_reads_what_stands_in_tags(monkeypatch):
@@ -112,5 +114,5 @@ def test_exam_reads_what_stands_in_tags(monkeypatch):
     model = toy.build_model(SMALL, TOKENIZER, 0)
     completions = ["<answer>7</answer>", "12", "<answer>abc", "<answer>2</answer>"]
     ids = [TOKENIZER(text, add_special_tokens=False).input_ids for text in completions]
-    monkeypatch.setattr(toy, "generate_greedy", lambda *_, **__: ids)
-    assert toy.sit_exam(model, TOKENIZER, rows) == toy.Exam(accuracy=0.5, format=0.5)
+    monkeypatch.setattr(exam, "generate_greedy", lambda *_, **__: ids)
+    assert sit_exam(model, TOKENIZER, rows) == Exam(accuracy=0.5, format=0.5)

@@ -23,8 +23,8 @@ def _sandbox():
 
 def test_a_right_answer_and_a_wrong_one():
     right, wrong = multipl_e.score(RIGHT["py"], problem()), multipl_e.score(WRONG["py"], problem())
-    assert (right.score, right.correct, right.error, right.detail["pass"]) == (1.0, True, None, 1.0)
-    assert (wrong.score, wrong.correct, wrong.error, wrong.detail["pass"]) == (0.0, False, None, 0.0)
+    assert (right.score, right.correct, right.error, right.detail["weighted"]) == (1.0, True, None, 1.0)
+    assert (wrong.score, wrong.correct, wrong.error, wrong.detail["weighted"]) == (0.0, False, None, 0.0)
     assert right.extracted == "    return sum(xs)"
     assert wrong.detail["program"]["stage"] == "run"
     assert wrong.detail["program"]["exit_code"] == 1

@@ -149,6 +149,15 @@ def test_dropout_is_off_where_ratios_are_taken(build, rows, settings):
     assert rates[0.2] == {0.0}
 
 
+def test_dropout_does_not_blur_the_log_probabilities(build, rows, settings):
+    trainer = build(rows, lora=replace(settings.lora, dropout=0.5), learning_rate=2e-2)
+    trainer.train()
+    trainer.model.train()
+    once, again = (torch.cat(trainer.log_probabilities(rows)) for _ in range(2))
+    assert torch.equal(once, again)
+    assert torch.allclose(once, torch.cat(by_hand(trainer.model.eval(), rows)), atol=1e-5)
+
+
 def test_a_loss_that_is_no_number_stops_the_training(build, rows):
     trainer = build(rows)
     with torch.no_grad():
@@ -163,16 +172,17 @@ class Stop(Exception):
 
 class StopAt(TrainerCallback):
     def __init__(self, step):
-        self.step = step
+        self.step, self.seen = step, 0
 
     def on_step_end(self, args, state, control, **_):
+        self.seen += 1
         if state.global_step == self.step:
             raise Stop
 
 
-@pytest.mark.parametrize("stop", [1, 3, 6])
-def test_a_stopped_run_ends_like_one_that_was_not(build, rows, settings, tmp_path, stop):
-    """Dropout draws random numbers; checkpoints are saved after updates 2, 4 and 6, of 6."""
+@pytest.mark.parametrize(("stop", "updates_left"), [(1, 6), (3, 4), (6, 2)])
+def test_a_stopped_run_ends_like_one_that_was_not(build, rows, settings, tmp_path, stop, updates_left):
+    """Dropout draws random numbers; checkpoints are saved after updates 2, 4 and 6, of 6, but not by one that stops."""
     options = {"save_every": 2, "epochs": 4, "lora": replace(settings.lora, dropout=0.3)}
     straight = build(rows, folder=tmp_path / "straight", **options)
     train(straight, "me")
@@ -181,7 +191,10 @@ def test_a_stopped_run_ends_like_one_that_was_not(build, rows, settings, tmp_pat
     with pytest.raises(Stop):
         train(first, "me")
     second = build(rows, folder=tmp_path / "stopped", **options)
+    done = StopAt(-1)
+    second.add_callback(done)
     train(second, "me")
+    assert done.seen == updates_left
     assert trained(second).keys() == trained(straight).keys()
     assert all(torch.equal(weight, trained(second)[name]) for name, weight in trained(straight).items())
     logs = [[(e["step"], e["loss"]) for e in t.state.log_history if "loss" in e] for t in (straight, second)]

@@ -65,13 +65,20 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_others(learn, member
     assert made[0] == made[1]
 
 
-def test_a_base_model_is_loaded_once(learn, monkeypatch):
+def test_a_base_model_is_loaded_once_and_left_as_it_was(learn, monkeypatch):
     loaded = []
-    monkeypatch.setattr(
-        training, "load_model", lambda folder, dtype: loaded.append(folder) or load_model(folder, dtype=dtype)
-    )
+
+    def load(folder, dtype):
+        loaded.append((folder, load_model(folder, dtype=dtype)))
+        return loaded[-1][1]
+
+    monkeypatch.setattr(training, "load_model", load)
     learn()
-    assert len(loaded) == 2 == len(set(loaded))
+    assert len(loaded) == 2
+    for folder, base in loaded:
+        fresh = load_model(folder, dtype="float32").state_dict()
+        assert base.state_dict().keys() == fresh.keys()
+        assert all(torch.equal(weight, fresh[name]) for name, weight in base.state_dict().items())
 
 
 def test_a_killed_job_ends_like_one_that_was_not_and_does_no_slot_twice(learn, monkeypatch, tmp_path):

@@ -20,8 +20,9 @@ from snakemake.utils import update_config
 REPOSITORY = Path(__file__).parents[2]
 SCHEMA = read_schema()
 OPERATORS = {"none", "hidden_state", "no_cross_attention", "prefix", "routing", "routing_hidden", "text"}
-LOADERS = {"reasoning_gym", "gsm8k", "toy_digits"}
-SCORERS = {"reasoning_gym", "number", "exact"}
+OF_SLICES = {"musique", "gsm_hard", "math", "multipl_e", "conifer"}
+LOADERS = {"reasoning_gym", "gsm8k", "toy_digits", *OF_SLICES, *(f"toy_{name}" for name in OF_SLICES)}
+SCORERS = {"reasoning_gym", "number", "exact", "qa", *OF_SLICES - {"musique"}}
 
 
 def read(*names: str) -> dict[str, Any]:
@@ -114,7 +115,7 @@ CASES = [
     ("benchmarks/gsm8k/grpo/max_step", 8, "benchmarks.gsm8k.grpo.max_step: no such key (did you mean max_steps?)"),
     ("benchmarks/gsm8k/source/path", "x", "benchmarks.gsm8k.source.id: no such key; allowed: path"),
     ("benchmarks/logic/tasks/aiw/wieght", 1, "benchmarks.logic.tasks.aiw.wieght: no such key (did you mean weight?)"),
-    ("models/gpt2/gate", True, "models.gpt2.gate: no such key (did you mean gated?); allowed: source, id, revision, g"),
+    ("models/gpt2/gate", True, "models.gpt2.gate: no such key (did you mean gated?); allowed: source, id, revision, s"),
     ("models/toy_math/architecture/head", 4, "models.toy_math.architecture.head: no such key"),
     ("corpora/sums/tag", True, "corpora.sums.tag: no such key (did you mean tags?)"),
     ("grpo/beta", DELETED, "grpo.beta: missing; allowed: a number, at least 0, at most 10"),
@@ -157,7 +158,7 @@ CASES = [
     ("features/pooling", "lasttoken", 'features.pooling: got "lasttoken" (did you mean last_token?); allowed: last_to'),
     ("features/sequence", "answer", 'features.sequence: got "answer"; allowed: prompt, completion'),
     ("policy/dtype", "float8", 'policy.dtype: got "float8" (did you mean float32?); allowed: float32, bfloat16'),
-    ("papers", ["slices"], 'papers[0]: got "slices"; allowed: musketeers'),
+    ("papers", ["slice"], 'papers[0]: got "slice" (did you mean slices?); allowed: musketeers, slices'),
     ("models/gpt2/revision", "main", 'models.gpt2.revision: got "main"; allowed: a commit of the hub repository, 40 h'),
     ("models/gpt2/revision", "a" * 40 + "\n", "models.gpt2.revision: got"),
     ("models/gpt2", {"source": "package", "package": "x", "version": "1", "sha256": "ab"}, "models.gpt2.sha256: got"),
@@ -359,7 +360,7 @@ def test_the_schema_is_valid_describes_every_key_and_closes_every_block():
 
 @pytest.mark.parametrize("config", [PAPER, TINY])
 def test_an_unknown_key_is_refused_in_every_block(config):
-    named = {"teams", "methods", "benchmarks", "corpora", "models"}
+    named = {"teams", "methods", "systems", "benchmarks", "corpora", "models"}
 
     def blocks(value, path):
         if isinstance(value, dict):
@@ -413,7 +414,7 @@ def mutations(draw, config):
                 del block[last]
             case "rename" if isinstance(last, str):
                 block[renamed(last, draw(st.integers(0, 6)))] = block.pop(last)
-            case "text" if isinstance(block[last], int | float):
+            case "text" if isinstance(block[last], int | float) and abs(block[last]) < 1e300:
                 block[last] = f"{float(block[last]):e}"
             case "scale" if isinstance(block[last], int | float):
                 block[last] *= draw(st.sampled_from([-1, 0, 0.5, 2, 3, 10**9]))

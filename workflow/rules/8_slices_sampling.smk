@@ -29,7 +29,7 @@ rule sample_trajectories:
         mem_mb=growing(96000),
         runtime=growing(480),
     params:
-        cell=cell(slices.sample_cell),
+        cell=cell(slices_cells.sample_cell),
         code=code("slmcollab.steps.sample_trajectories"),
         # Undeclared on purpose: what a killed job has finished has to survive the retry.
         checkpoints="checkpoints/slices/{benchmark}/{system}/seed{seed}/{stage}",
@@ -68,7 +68,7 @@ rule answer_with_team:
         mem_mb=growing(96000),
         runtime=growing(480),
     params:
-        cell=cell(slices.answer_cell),
+        cell=cell(slices_cells.answer_cell),
         code=code("slmcollab.steps.answer_with_team"),
         checkpoints="checkpoints/slices/{benchmark}/{system}/seed{seed}/{stage}",
     shell:
@@ -97,7 +97,7 @@ rule score_team:
         mem_mb=growing(16000),
         runtime=growing(120),
     params:
-        cell=cell(slices.grade_cell),
+        cell=cell(slices_cells.grade_cell),
         code=code("slmcollab.steps.score_team", "slmcollab.scoring.{scorer}"),
     shell:
         "python -m slmcollab.steps.score_team --cell {params.cell:q} --code {params.code}"

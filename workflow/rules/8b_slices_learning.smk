@@ -22,7 +22,7 @@ rule qualify_trajectories:
         mem_mb=growing(16000),
         runtime=growing(120),
     params:
-        cell=cell(slices.qualify_cell),
+        cell=cell(slices_cells.qualify_cell),
         code=code("slmcollab.steps.qualify_trajectories", "slmcollab.scoring.{scorer}"),
     shell:
         "python -m slmcollab.steps.qualify_trajectories --cell {params.cell:q} --seed {wildcards.seed} --workers {threads}"
@@ -54,7 +54,7 @@ rule distill_team:
         mem_mb=growing(96000),
         runtime=growing(720),
     params:
-        cell=cell(slices.distill_cell),
+        cell=cell(slices_cells.distill_cell),
         code=code("slmcollab.steps.distill_team"),
         save_every=lambda wildcards, threads: config["slices"]["distill"]["save_every"],  # not tracked: see save_every
         checkpoints="checkpoints/slices/{benchmark}/{system}/seed{seed}/distilled",
@@ -90,7 +90,7 @@ rule score_steps:
         mem_mb=growing(96000),
         runtime=growing(480),
     params:
-        cell=cell(slices.evaluate_cell),
+        cell=cell(slices_cells.evaluate_cell),
         code=code("slmcollab.steps.score_steps"),
         checkpoints="checkpoints/slices/{benchmark}/{system}/seed{seed}/round{number}_scores",
     shell:
@@ -118,7 +118,7 @@ rule reward_steps:
         mem_mb=growing(16000),
         runtime=growing(120),
     params:
-        cell=cell(slices.reward_cell),
+        cell=cell(slices_cells.reward_cell),
         code=code("slmcollab.steps.reward_steps", "slmcollab.scoring.{scorer}"),
     shell:
         "python -m slmcollab.steps.reward_steps --cell {params.cell:q} --workers {threads}"
@@ -153,7 +153,7 @@ rule refine_team:
         mem_mb=growing(96000),
         runtime=growing(720),
     params:
-        cell=cell(slices.refine_cell),
+        cell=cell(slices_cells.refine_cell),
         code=code("slmcollab.steps.refine_team"),
         save_every=lambda wildcards, threads: config["slices"]["refine"]["save_every"],
         checkpoints="checkpoints/slices/{benchmark}/{system}/seed{seed}/round{number}_refined",

@@ -92,15 +92,7 @@ rule write_overlap_table:
 rule write_funnel_table:
     """What was kept and dropped at every stage of learning."""
     input:
-        learned(
-            [
-                "teacher/funnel.json",
-                "distilled/training.json",
-                "round/training.json",
-                "scored/evaluation.json",
-                "round/rewards.json",
-            ]
-        ),
+        learned(teacher=["funnel.json"], distilled=RECORD, scored=["evaluation.json"], round=["rewards.json", *RECORD]),
     output:
         slices_table("table_funnel.csv"),
     log:
@@ -121,7 +113,7 @@ rule write_budgets_table:
     """What every system was given: parameters, problems, trajectories, tokens and calls."""
     input:
         evaluated(["calls.parquet"], teams_shown.greedy(config)),
-        learned(["teacher/calls.parquet", "distilled/training.json", "sampled/calls.parquet", "round/training.json"]),
+        learned(teacher=CALLS, distilled=RECORD, sampled=CALLS, scored=["evaluator_calls.parquet"], round=RECORD),
         manifests=manifests_of(teams_shown.shown_models(config)),
         published=published("slices_other"),
     output:
@@ -144,7 +136,7 @@ rule write_slices_claims:
     """Every claim of slices, what was measured of it, and whether it holds; and what step scores add to controls."""
     input:
         evaluated(SPOKEN, teams_shown.evaluations(config)),
-        learned(["round/training.json"]),
+        learned(round=RECORD),
         table1=published("slices_table1"),
         other=published("slices_other"),
     output:

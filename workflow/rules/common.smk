@@ -10,6 +10,7 @@ sys.path.insert(0, f"{workflow.basedir}/workflow")
 import config_check
 import grid
 import results_grid as shown
+import slices_cells
 import slices_grid as slices
 import slices_results as teams_shown
 from code_digest import code_digest

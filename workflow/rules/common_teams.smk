@@ -2,6 +2,7 @@
 
 SYSTEM = "results/slices/{benchmark}/{system}/seed{seed}"
 METHOD_RUN = SYSTEM.replace("system", "method")  # as the steps of tables and figures fill it in
+CALLS, RECORD = ["calls.parquet"], ["training.json"]
 SPOKEN = ["scores.json", "calls.parquet", "trajectories.jsonl", "answers.jsonl"]
 
 
@@ -61,7 +62,7 @@ def of_round(wildcards, file):
 def evaluators():
     """Return the models that score steps; none where rules score all of them."""
     block = config["slices"]["evaluator"]
-    return [block["model"]] if block["kind"] == "model" or block["share"] > 0 else []
+    return [block["model"]] if block["scored_by"] == "model" or block["share"] > 0 else []
 
 
 def published(name):
@@ -80,14 +81,13 @@ def evaluated(names, evaluations):
     return [f"{SYSTEM.format(**run._asdict())}/{stage}/{name}" for run, stage in evaluations for name in names]
 
 
-def learned(names):
-    """Return these files, {kind}/{name}, of the stages that the grid's runs learned in; kind `round` is every round."""
+def learned(**names):
+    """Return these files of the stages that the grid's runs learned in, by kind: see slices_results.learning."""
     found = []
     for run in slices.team_runs(config):
         for kind, stage in teams_shown.learning(config, run):
-            for name in (name.partition("/")[2] for name in names if name.partition("/")[0] == kind):
-                folder = SYSTEM.format(benchmark=run.benchmark, system=stage.system, seed=run.seed)
-                found.append(f"{folder}/{stage.stage}/{name}")
+            folder = SYSTEM.format(benchmark=run.benchmark, system=stage.system, seed=run.seed)
+            found += [f"{folder}/{stage.stage}/{name}" for name in names.get(kind, [])]
     return list(dict.fromkeys(found))
 
 

@@ -1,7 +1,6 @@
 """Which sandbox is chosen, what is said where there is none, and the command lines that cannot be tried here."""
 
 import contextlib
-import shutil
 import stat
 import sys
 import tempfile

@@ -24,7 +24,7 @@ Rows = dict[tuple[str, str], list[dict[str, Any]]]  # (source, language) -> rows
 def load(block: dict[str, Any], data_seed: int) -> Splits:
     """Return the problems of tasks drawn with data_seed from those that all eight languages have; train is the rest.
 
-    block["tasks"] is {"test": {"humaneval": tasks, "mbpp": tasks}, "dev": {...}}; a task is a test problem in every
+    block["held_out"] is {"test": {"humaneval": tasks, "mbpp": tasks}, "dev": {...}}; a task is a test problem in every
     language, so num_test is 8 times their sum. num_train problems are drawn from what test and dev leave.
     block["source"] is {id, revision} on the hub, which lacks Python: those rows are made of the two original data sets;
     or {path: folder with humaneval-py.jsonl, mbpp-py.jsonl and so on}. Ids are {benchmark}/{source}-{language}/{name};
@@ -35,7 +35,7 @@ def load(block: dict[str, Any], data_seed: int) -> Splits:
     benchmark, source = block["benchmark"], block["source"]
     rows = _read_local(source) if "path" in source else _read_hub(source)
     problems = [_problem(benchmark, *cell, index, row) for cell in rows for index, row in enumerate(rows[cell])]
-    drawn = _draw(benchmark, problems, block["tasks"], data_seed)
+    drawn = _draw(benchmark, problems, block["held_out"], data_seed)
     splits = {name: [p for p in problems if p.metadata["task"] in tasks] for name, tasks in drawn.items()}
     held = set().union(*drawn.values())
     pool = [problem for problem in problems if problem.metadata["task"] not in held]

@@ -9,7 +9,7 @@ from slmcollab.benchmarks.toy_world import BULLETS, NUMBERED, PARAGRAPH, PEOPLE,
 
 
 def load(block: dict[str, Any], data_seed: int) -> Splits:
-    """Return splits of the 1080 questions `exactly 2 items : bullets : 1. with Ann 2. with Bob`; raises for bad sizes."""
+    """Return splits of the 1080 questions `exactly 2 items : bullets : 1. with Ann 2. with Bob`."""
     pairs = list(permutations(PEOPLE, 2))
     problems = [_problem(block["benchmark"], form, *pair) for form in BULLETS + NUMBERED + PARAGRAPH for pair in pairs]
     return split(block, data_seed, problems, "Two people in a form of a text")

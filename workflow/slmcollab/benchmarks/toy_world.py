@@ -14,10 +14,10 @@ from slmcollab.benchmarks.splits import Splits, draw
 from slmcollab.seeding import python_generator
 
 MODULUS = 7
-PEOPLE = "Ann Bob Cid Dee Eve Flo Gus Hal Ida Jim".split()
-WORK, FAMILY = "boss clerk deputy heir".split(), "friend uncle cousin rival".split()
-FACTORS = "double treble fourfold fivefold sixfold sevenfold eightfold ninefold tenfold".split()
-SUMMANDS = "next skip hop jump leap back drop fall sink".split()
+PEOPLE = ["Ann", "Bob", "Cid", "Dee", "Eve", "Flo", "Gus", "Hal", "Ida", "Jim"]
+WORK, FAMILY = ["boss", "clerk", "deputy", "heir"], ["friend", "uncle", "cousin", "rival"]
+FACTORS = ["double", "treble", "fourfold", "fivefold", "sixfold", "sevenfold", "eightfold", "ninefold", "tenfold"]
+SUMMANDS = ["next", "skip", "hop", "jump", "leap", "back", "drop", "fall", "sink"]
 BULLETS = "bullets", "bulleted list", "bullet points", "bullet list"
 NUMBERED = "numbered list", "ordered list", "numbered items", "ordered items"
 PARAGRAPH = "in a paragraph", "as a paragraph", "in one paragraph", "as one paragraph"
@@ -99,7 +99,9 @@ def split(block: dict[str, Any], data_seed: int, problems: Iterable[Problem], wh
     sizes = {name: block[f"num_{name}"] for name in ("train", "dev", "test")}
     odd = [f"num_{name}" for name, size in sizes.items() if size % per_task]
     if odd:
-        raise ValueError(f"benchmarks.{block['benchmark']}.{odd[0]}: no multiple of {per_task}, the questions of a task")
+        raise ValueError(
+            f"benchmarks.{block['benchmark']}.{odd[0]}: no multiple of {per_task}, the questions of a task"
+        )
     numbers = {name: size // per_task for name, size in sizes.items()}
     drawn = draw(list(tasks), numbers, data_seed, block["benchmark"], "splits")
     rule = (

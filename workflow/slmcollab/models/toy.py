@@ -1,6 +1,5 @@
 """Small language models trained from scratch in seconds, which know what their corpora hold and nothing else."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,8 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerBase
 
-from slmcollab.generation.greedy import generate_greedy
-from slmcollab.models.chat import encode, encode_parts
+from slmcollab.models.chat import encode_parts
 from slmcollab.seeding import derive, torch_generator
 
 Row = dict[str, Any]  # question, messages, completion
@@ -23,12 +21,13 @@ _IGNORED = -100  # cross-entropy's label of a position that teaches nothing
 
 @dataclass(frozen=True)
 class Architecture:
-    """type is a transformers model type; gpt2, llama and qwen2 are tried."""
+    """type is a transformers model type; gpt2, llama and qwen2 are tried. initial_std: by default width^-1/2."""
 
     type: str
     hidden_size: int
     num_layers: int
     num_heads: int
+    initial_std: float | int | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def build_model(architecture: Architecture, tokenizer: PreTrainedTokenizerBase, 
         max_position_embeddings=MAX_POSITIONS,
         tie_word_embeddings=True,
         # Embeddings of norm 1: at the usual 0.02, a tied head of this width gives logits too flat for GRPO to move.
-        initializer_range=architecture.hidden_size**-0.5,
+        initializer_range=architecture.initial_std or architecture.hidden_size**-0.5,
         bos_token_id=None,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
@@ -145,27 +144,3 @@ def _loss(model: PreTrainedModel, batch: Batch, generator: torch.Generator) -> F
     return nn.functional.cross_entropy(
         logits[:, :-1].flatten(0, 1), batch.labels[:, 1:].flatten(), ignore_index=_IGNORED
     )
-
-
-@dataclass(frozen=True)
-class Exam:
-    """Shares of an exam's questions, 0 to 1: answered right, and answered in tags."""
-
-    accuracy: float
-    format: float
-
-
-def sit_exam(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, rows: Sequence[Row]) -> Exam:
-    """Return how `model` does on the questions of `rows`, answering greedily; what stands in tags is the answer."""
-    num_tokens = 1 + max(len(tokenizer(f"<answer>{row['completion']}</answer>").input_ids) for row in rows)
-    prompts = [encode(tokenizer, row["messages"]) for row in rows]
-    ids = generate_greedy(model, tokenizer, prompts, max_new_tokens=num_tokens, batch_size=len(prompts))
-    completions = tokenizer.batch_decode(ids, skip_special_tokens=True)
-    found = [re.fullmatch(r"<answer>(.*)</answer>", completion, re.DOTALL) for completion in completions]
-    answers = [match.group(1) if match else text for match, text in zip(found, completions, strict=True)]
-    right = [given == _bare(row["completion"]) for given, row in zip(answers, rows, strict=True)]
-    return Exam(accuracy=sum(right) / len(rows), format=sum(match is not None for match in found) / len(rows))
-
-
-def _bare(completion: str) -> str:
-    return completion.removeprefix("<answer>").removesuffix("</answer>")

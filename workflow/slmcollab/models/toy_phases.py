@@ -23,9 +23,9 @@ Encoded = tuple[list[int], int]  # ids, and how many of them are the prompt
 class Phase:
     """corpora: name -> weight of its rows in a batch. Within a phase the learning rate warms up, then falls to 0."""
 
-    corpora: Mapping[str, float]
+    corpora: Mapping[str, float | int]
     steps: int
-    learning_rate: float
+    learning_rate: float | int
 
 
 def train_phases(
@@ -69,7 +69,7 @@ def _encode(tokenizer: PreTrainedTokenizerBase, row: dict[str, Any]) -> Encoded:
 
 
 def _batches(
-    rows: Mapping[str, list[Encoded]], weights: Mapping[str, float], batch_size: int, *names: int
+    rows: Mapping[str, list[Encoded]], weights: Mapping[str, float | int], batch_size: int, *names: int
 ) -> Iterator[list[Encoded]]:
     """Yield batches for ever, each of rows of similar length."""
     generator = python_generator(names[0], "batches", *names[1:])

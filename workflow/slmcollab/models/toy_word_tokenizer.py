@@ -1,4 +1,4 @@
-"""The tokenizer of the toy models that collaborate: a token is a word of the toy world, a number, a tag or an action."""
+"""The tokenizer of toy models that collaborate: a token is a word of the toy world, a number, a tag or an action."""
 
 import re
 import string
@@ -9,15 +9,15 @@ from transformers import PreTrainedTokenizerFast
 from slmcollab.models.toy_tokenizer import CHAT_TEMPLATE, MARKS
 
 TAGS = [f"<{slash}{name}>" for name in ("reasoning", "answer", "action", "scores") for slash in ("", "/")]
-WORDS = [
-    *"continue terminate handoff(a1) handoff(a2) handoff(a3) a1 a2 a3 with alone again judge step action".split(),
-    *map(str, range(100)),
-    *"+ - * = mod : x".split(),
-    *"Ann Bob Cid Dee Eve Flo Gus Hal Ida Jim of boss clerk deputy heir friend uncle cousin rival".split(),
-    *"double treble fourfold fivefold sixfold sevenfold eightfold ninefold tenfold then".split(),
-    *"next skip hop jump leap back drop fall sink py sh js return echo $(( )) ( ) ;".split(),
-    *"exactly items bullets bulleted bullet points list numbered ordered in as one a paragraph open link 1. 2.".split(),
-]
+NUMBERS = [str(number) for number in range(100)]
+WORDS = """
+continue terminate handoff(a1) handoff(a2) handoff(a3) a1 a2 a3 with alone again broken reasoning action step
+1: 2: 3: 4: 5: 6: 7: 8: 9: 10: 11: 12: -1
++ - * = mod : x Ann Bob Cid Dee Eve Flo Gus Hal Ida Jim of boss clerk deputy heir friend uncle cousin rival
+double treble fourfold fivefold sixfold sevenfold eightfold ninefold tenfold then
+next skip hop jump leap back drop fall sink py sh js return echo $(( )) ( ) ;
+exactly items bullets bulleted bullet points list numbered ordered in as one a paragraph open link 1. 2.
+"""
 _SPACE = "\u2581"  # what stands before a word
 
 
@@ -27,7 +27,9 @@ def build_tokenizer() -> PreTrainedTokenizerFast:
     A single line feed is a token, an empty line is none. Text comes back with one space between words and none around
     tags, whatever spaces it had: how words are spaced changes no token.
     """
-    words = list(dict.fromkeys([*WORDS, *string.ascii_letters, *string.digits, *string.punctuation, "\n"]))
+    words = list(
+        dict.fromkeys([*WORDS.split(), *NUMBERS, *string.ascii_letters, *string.digits, *string.punctuation, "\n"])
+    )
     vocab = {token: index for index, token in enumerate([*(_SPACE + word for word in words), *TAGS, *MARKS])}
     backend = Tokenizer(models.WordLevel(vocab))
     known = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True) if len(word) > 1)

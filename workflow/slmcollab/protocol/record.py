@@ -40,6 +40,15 @@ class TeamFiles:
         return record
 
 
+@dataclass(frozen=True)
+class SampledFiles:
+    """The trajectories that a round learns from, their calls, and the rewards of their steps."""
+
+    calls: Path
+    trajectories: Path
+    rewards: Path
+
+
 def describe_stage(
     cell: Mapping[str, Any], code: str, seed: int, files: TeamFiles, others: Mapping[str, Path] | None = None
 ) -> dict[str, Any]:

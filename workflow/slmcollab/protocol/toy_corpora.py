@@ -1,16 +1,17 @@
 """What a toy model that collaborates is taught: facts, steps of collaborations, and whole answers, as it believes them.
 
 A believer knows a share of each kind of facts; of the rest it is consistently wrong. It may be taught bad habits, too:
-responses with certain answers then break the protocol, which is left for distillation to repair.
+responses about certain values then break the protocol, which is left for distillation to repair.
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from slmcollab.artifacts import Problem
-from slmcollab.benchmarks.toy_world import FIRST, KINDS, SECOND, facts, fill, solve, table_of
+from slmcollab.benchmarks.toy_beliefs import SLIPS, Believer
+from slmcollab.benchmarks.toy_world import FIRST, SECOND, facts, fill, solve, table_of
 from slmcollab.protocol.prompt import Prompt, messages, task_text
 from slmcollab.protocol.response import MALFORMED, NO_ACTION, Fields, serialise
 from slmcollab.protocol.trajectory import CONTINUE, HANDOFF, TERMINATE, Step
@@ -20,50 +21,34 @@ TEAM, ALONE = ("a1", "a2", "a3"), ("a1",)
 BROKEN, EMPTY = "broken", "empty"  # steps of its own that broke the protocol, with and without what they answered
 # What stands on record when a slot speaks, and how often.
 RECORDS = {(): 42, (FIRST,): 42, (FIRST, SECOND): 8, (BROKEN,): 5, (EMPTY,): 3}
-SLIPS = {NO_ACTION: 5, "self_handoff": 2, "empty_answer": 1, "unclosed": 1, "two_actions": 1}
-SLIPS_BY_HABIT, OTHER_SLIPS = 0.9, 0.2  # how often a response slips whose answer is one of habit; any other: times the share
+SLIPS_BY_HABIT = 0.9  # share of the responses that slip about a value where it is a habit
+OTHER_SLIPS = 0.2  # and about any other, as a part of the share of habits
 RETRIED = 0.12  # share of steps that are a second attempt
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Believer:
-    """name: names its wrong beliefs; knows: by kind of fact, the share that it is right about."""
-
-    name: str
-    knows: Mapping[str, float]
-
-    def look_up(self, query: str) -> str:
-        """Return what it takes for the query's value, always the same."""
-        table = facts()[table_of(query)]
-        generator = python_generator(0, "beliefs", self.name, query)
-        if generator.random() < self.knows[KINDS[table_of(query)]]:
-            return table[query]
-        return generator.choice(sorted(set(table.values()) - {table[query]}))
-
-
-@dataclass(frozen=True)
 class Manners:
     """How it collaborates; all are shares, 0 to 1.
 
-    slips: of the answers with which it breaks the protocol by habit. continues: of first steps that it follows up
+    slips: of a table's values about which it breaks the protocol by habit. continues: of first steps that it follows up
     itself. hasty: of first steps that terminate. doubts: of last steps that hand over instead. alone: of
     collaborations without teammates. strays: of earlier answers on record that are drawn at random, so that it reads
     what was said rather than recalls what it would have said.
     """
 
-    slips: float
-    continues: float = 0.2
-    hasty: float = 0.1
-    doubts: float = 0.1
-    alone: float = 0.15
-    strays: float = 0.25
+    slips: float | int = 0.0
+    continues: float | int = 0.1
+    hasty: float | int = 0.1
+    doubts: float | int = 0.1
+    alone: float | int = 0.15
+    strays: float | int = 0.25
 
 
-def fact_rows(believer: Believer, tables: Sequence[str]) -> list[Row]:
-    """Return a row for each fact of the tables: the query, and reasoning and answer of a response to it."""
-    queries = [query for table in tables for query in facts()[table]]
+def fact_rows(believer: Believer) -> list[Row]:
+    """Return a row for each fact: the query, and reasoning and answer of a response to it."""
+    queries = [query for table in facts().values() for query in table]
     return [
         _row(query, [{"role": "user", "content": query}], _fact(query, believer.look_up(query))) for query in queries
     ]
@@ -108,7 +93,12 @@ def _fact(query: str, value: str) -> str:
 
 
 def _on_record(
-    record: Sequence[str], problem: Problem, slot: str, slots: Sequence[str], strays: float, generator: random.Random
+    record: Sequence[str],
+    problem: Problem,
+    slot: str,
+    slots: Sequence[str],
+    strays: float | int,
+    generator: random.Random,
 ) -> list[Step]:
     """Return the steps that `record` names, of which the last leaves the turn to `slot`."""
     steps: list[Step] = []
@@ -155,16 +145,14 @@ def _next(
     else:
         action = HANDOFF, generator.choice(others)
     fields = Fields(f"{query} = {value}", fill(template["answer"], first, value), *action)
-    return _slip(fields, slot, believer.name, manners.slips, generator) or serialise(fields)
+    tempts = believer.temptation(query, value, manners.slips)
+    chance = SLIPS_BY_HABIT if tempts else OTHER_SLIPS * manners.slips
+    return _slip(fields, slot, tempts, generator) if generator.random() < chance else serialise(fields)
 
 
-def _slip(fields: Fields, slot: str, name: str, share: float, generator: random.Random) -> str | None:
-    """Return the text of the response broken in the way that its answer tempts `name` to, None where it does not."""
-    habits = python_generator(0, "habits", name, fields.answer)
-    by_habit = habits.random() < share
-    kind = habits.choices(list(SLIPS), list(SLIPS.values()))[0]
-    if not share or generator.random() >= (SLIPS_BY_HABIT if by_habit else OTHER_SLIPS * share):
-        return None
+def _slip(fields: Fields, slot: str, kind: str | None, generator: random.Random) -> str:
+    """Return the text of the response broken in one of the ways of SLIPS, drawn where `kind` is None."""
+    kind = kind or generator.choices(list(SLIPS), list(SLIPS.values()))[0]
     if kind == NO_ACTION:
         return serialise(Fields(fields.reasoning, fields.answer))
     if kind == "self_handoff":

@@ -12,6 +12,7 @@ from slmcollab.scoring.code.run import describe, judge
 from slmcollab.scoring.code.sandbox import choose
 from slmcollab.scoring.score import Score
 
+METRICS = ("weighted",)  # of one program; `summarise` adds the averages over cells
 RUNS_PROGRAMS = True
 
 
@@ -34,8 +35,8 @@ def score(
     """Return the verdict on one answer: the program is prompt + completion + line feed + tests.
 
     time_limit_s: of wall-clock time for a run (60 s to compile). unsafe, toolchains, image: sandbox.choose. error is
-    "timed_out", or "not_run: <why>" where the language's toolchain is not there or not whole. detail: {"pass": 0 or 1,
-    "program": {sandbox, stage, exit_code, output}}. Raises SandboxError, and ValueError for an unknown language.
+    "timed_out", or "not_run: <why>" where the language's toolchain is not there or not whole. detail: {"weighted": 0 or
+    1, "program": {sandbox, stage, exit_code, output}}. Raises SandboxError, and ValueError for an unknown language.
     """
     about = problem.metadata
     language = languages.get(about["language"])
@@ -45,7 +46,7 @@ def score(
     verdict = judge(about["prompt"] + own, about["tests"], language, sandbox, time_limit_s)
     said = {"sandbox": sandbox.kind, "stage": verdict.stage, "exit_code": verdict.exit_code, "output": verdict.output}
     passed = float(verdict.passed)
-    return Score(passed, verdict.passed, own, verdict.error, {"pass": passed, "program": said})
+    return Score(passed, verdict.passed, own, verdict.error, {"weighted": passed, "program": said})
 
 
 def summarise(problems: Sequence[Problem], scores: Sequence[Score]) -> dict[str, float | None]:

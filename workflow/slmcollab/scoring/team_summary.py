@@ -87,3 +87,11 @@ def _metrics(
     means = {name: 100 * fmean(detail[name] for detail in details) if run else None for name in names}
     own = getattr(grader.module, "summarise", None)
     return means if own is None else means | own([problem for problem, _ in run], [score for _, score in run])
+
+
+def describe_tools(grader: Grader, problems: Sequence[Problem], options: dict[str, Any]) -> dict[str, Any]:
+    """Return {"tools": ...}, what a scorer that runs programs ran them with, {} for any other scorer."""
+    environment = getattr(grader.module, "environment", None)
+    if environment is None:
+        return {}
+    return {"tools": environment(problems, **{key: value for key, value in options.items() if key != "time_limit_s"})}

@@ -36,9 +36,9 @@ def main(
     shown, learned = read_prompt(files.prompt, actions=settings["actions"]), read_trajectories(demonstrations)
     pairs = examples(learned, artifacts.read_problems(files.problems), shown, settings["slots"])
     members, how = read_members(settings, files.manifests), read_settings(settings, save_every)
+    own_seed, folder = seeding.derive(seed, "stage", settings["stage"]), checkpoints / fingerprint(record)
     with one_writer(checkpoints, job):
-        folder = checkpoints / fingerprint(record)
-        slots, text = train_members(members, pairs, how, seed=seed, folder=folder, adapters=adapters)
+        slots, text = train_members(members, pairs, how, seed=own_seed, folder=folder, adapters=adapters)
         artifacts.write_text(example, text)
         made = {"slots": slots, "stage": settings["stage"], "outputs": {"adapters": artifacts.digest(adapters)}}
         artifacts.write_json(training, record | made)

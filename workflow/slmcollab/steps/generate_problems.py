@@ -11,7 +11,7 @@ from slmcollab.benchmarks.splits import write_splits
 
 
 def main(*, cell: str, processes: int, train: Path, test: Path, manifest: Path) -> None:
-    """Generate the splits of a benchmark, dev beside train where it has one; `processes` changes nothing but the time."""
+    """Generate the splits of a benchmark, dev too where it has one; `processes` changes nothing but the time."""
     if sys.flags.hash_randomization:
         raise RuntimeError("start Python with PYTHONHASHSEED=0: some tasks' items depend on the order of Python's sets")
     block = json.loads(cell)

@@ -10,7 +10,7 @@ from slmcollab.checkpoints import fingerprint, one_writer
 from slmcollab.generation.backends import read_members
 from slmcollab.generation.calls import read_calls
 from slmcollab.protocol.prompt import read_prompt
-from slmcollab.protocol.record import TeamFiles, describe_stage
+from slmcollab.protocol.record import SampledFiles, TeamFiles, describe_stage
 from slmcollab.protocol.trajectory import read_trajectories
 from slmcollab.supervision.examples import examples
 from slmcollab.supervision.training import read_settings, train_members
@@ -22,9 +22,7 @@ def main(
     code: str,
     seed: int,
     files: TeamFiles,
-    calls: Path,
-    trajectories: Path,
-    rewards: Path,
+    sampled: SampledFiles,
     checkpoints: Path,
     save_every: int,
     job: str,
@@ -34,15 +32,15 @@ def main(
     """Refine every slot with the rewards of the steps that it sampled."""
     settings = json.loads(cell)
     seeding.fix_threads(settings["numeric_threads"])
-    sampled = {"calls": calls, "trajectories": trajectories, "rewards": rewards}
-    trained, record = files.read_before(), describe_stage(settings, code, seed, files, sampled)
-    given = {row["trajectory"]: row["rewards"] for row in artifacts.read_jsonl(rewards)}
-    shown, problems = read_prompt(files.prompt, actions=settings["actions"]), artifacts.read_problems(files.problems)
-    pairs = examples(read_trajectories(trajectories), problems, shown, settings["slots"], given, read_calls(calls))
+    trained, record = files.read_before(), describe_stage(settings, code, seed, files, vars(sampled))
+    given = {row["trajectory"]: row["rewards"] for row in artifacts.read_jsonl(sampled.rewards)}
+    read = (read_trajectories(sampled.trajectories), artifacts.read_problems(files.problems))
+    shown = read_prompt(files.prompt, actions=settings["actions"])
+    pairs = examples(*read, shown, settings["slots"], given, read_calls(sampled.calls))
     members, how = read_members(settings, files.manifests, files.start), read_settings(settings, save_every)
+    own_seed, folder = seeding.derive(seed, "stage", settings["stage"]), checkpoints / fingerprint(record)
     with one_writer(checkpoints, job):
-        folder = checkpoints / fingerprint(record)
-        slots, _ = train_members(members, pairs, how, seed=seed, folder=folder, adapters=adapters, may_idle=True)
+        slots, _ = train_members(members, pairs, how, seed=own_seed, folder=folder, adapters=adapters, may_idle=True)
         made = {"slots": slots, "stage": settings["stage"], "outputs": {"adapters": artifacts.digest(adapters)}}
         artifacts.write_json(training, record | made | {"before": trained})
     usage.report_usage()

@@ -8,7 +8,7 @@ import tyro
 from slmcollab.artifacts import ArtifactError, digest, read_json, read_problems, write_json
 from slmcollab.protocol.answers import read_answers
 from slmcollab.scoring.grader import Grader
-from slmcollab.scoring.team_summary import summarise
+from slmcollab.scoring.team_summary import describe_tools, summarise
 
 
 def main(
@@ -19,10 +19,12 @@ def main(
     if record["outputs"]["answers"] != digest(answers) or record["seed"] != seed:
         raise ArtifactError(f"{answers}: not the answers of seed {seed} that {run} records")
     how = (settings["scorer"], settings["time_limit_s"], workers, settings["options"])
+    tests = read_problems(problems)
     with Grader(*how) as grader:
-        found = summarise(rows, read_problems(problems), grader)
+        found = summarise(rows, tests, grader)
+        tools = describe_tools(grader, tests, settings["options"])
     inputs = {"answers": digest(answers), "problems": digest(problems)}
-    provenance = {"run": record, "inputs": inputs, "code": {"answers": record["code"], "scores": code}}
+    provenance = {"run": record, "inputs": inputs, "code": {"answers": record["code"], "scores": code}, **tools}
     named = {key: settings[key] for key in ("benchmark", "models", "stage", "system")}
     write_json(scores, {**named, "seed": seed, **found, "provenance": provenance})
 

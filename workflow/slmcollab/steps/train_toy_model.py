@@ -7,6 +7,7 @@ import tyro
 
 from slmcollab import seeding, usage
 from slmcollab.artifacts import read_jsonl, replacing
+from slmcollab.generation.exam import sit_exam
 from slmcollab.models import fetch, hub, toy
 from slmcollab.models.toy_tokenizer import build_tokenizer
 
@@ -26,7 +27,7 @@ def main(*, cell: str, corpora: list[Path], exams: list[Path], weights: Path, ma
         tokenizer.save_pretrained(folder)
     # What is examined is what the other rules will load.
     model, tokenizer = hub.load_model(weights, dtype="float32").cpu(), hub.load_tokenizer(weights)
-    results = {path.stem: toy.sit_exam(model, tokenizer, read_jsonl(path)[:MAX_QUESTIONS]) for path in exams}
+    results = {path.stem: sit_exam(model, tokenizer, read_jsonl(path)[:MAX_QUESTIONS]) for path in exams}
     fetch.write_manifest(
         manifest,
         weights,

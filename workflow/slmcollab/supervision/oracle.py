@@ -1,6 +1,6 @@
 """The true quality of steps in the toy world, by rule: what a learned evaluator is measured against, or replaced by."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from slmcollab.artifacts import Problem
 from slmcollab.benchmarks import toy_world
@@ -12,8 +12,10 @@ def knows(problem: Problem) -> bool:
     return "steps" in problem.metadata
 
 
-def judge(problem: Problem, trajectory: Trajectory) -> list[tuple[float, float]]:
-    """Return (s_rea, s_act) of each step, each -1, 0 or 1.
+def judge(
+    problem: Problem, trajectory: Trajectory, look_up: Callable[[str], str | None] | None = None
+) -> list[tuple[float, float]]:
+    """Return (s_rea, s_act) of each step, each -1, 0 or 1; what is true is what `look_up` says, the truth by default.
 
     s_rea: 1 where reasoning and answer are a look-up that the question needs, with its true value, given what was
     claimed before, true or not; 0 where a step says nothing; else -1. s_act: 1 where the action fits, which is to
@@ -22,9 +24,10 @@ def judge(problem: Problem, trajectory: Trajectory) -> list[tuple[float, float]]
     """
     if not knows(problem):
         raise ValueError(f"{problem.id}: the oracle judges toy benchmarks only, whose problems have metadata.steps")
+    look_up = look_up or toy_world.values().get
     claimed, scores = "", []
     for step in trajectory.steps:
-        place, is_right = _look_up(step, problem.metadata["steps"], claimed)
+        place, is_right = _claim(step, problem.metadata["steps"], claimed, look_up)
         is_silent = not step.reasoning and not step.answer
         reasoning = 0.0 if is_silent else 1.0 if is_right else -1.0
         fits = step.anomaly is None and (step.action == TERMINATE) == (place == 1)
@@ -34,7 +37,9 @@ def judge(problem: Problem, trajectory: Trajectory) -> list[tuple[float, float]]
     return scores
 
 
-def _look_up(step: Step, templates: Sequence[toy_world.Step], claimed: str) -> tuple[int | None, bool]:
+def _claim(
+    step: Step, templates: Sequence[toy_world.Step], claimed: str, look_up: Callable[[str], str | None]
+) -> tuple[int | None, bool]:
     """Return which of the question's look-ups a step made, None for none of them, and whether it is right.
 
     claimed: the answer of the first look-up as it stands on record, "" where there is none.
@@ -44,5 +49,6 @@ def _look_up(step: Step, templates: Sequence[toy_world.Step], claimed: str) -> t
         before, sign, value = step.reasoning.rpartition(" = ")
         if sign and before == query:
             answer = toy_world.fill(templates[place]["answer"], claimed, value)
-            return place, toy_world.values().get(query) == value and step.answer == answer
+            is_known = query in toy_world.values()
+            return place, is_known and look_up(query) == value and step.answer == answer
     return None, False

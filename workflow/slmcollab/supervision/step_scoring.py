@@ -43,12 +43,12 @@ def score_steps(
 ) -> StepScoring:
     """Return the step scores of the stage that the record is about; calls of finished waves are read, not made again.
 
-    With the evaluator's kind `oracle`, rules score all trajectories and the model a share of them, so that its
+    With the evaluator's scored_by `oracle`, rules score all trajectories and the model a share of them, so that its
     agreement with what is true is known. Raises ValueError where a benchmark has no such rules.
     """
     how = record["cell"]["evaluator"]
     asked = list(trajectories)
-    if how["kind"] == ORACLE:
+    if how["scored_by"] == ORACLE:
         size = round(how["share"] * len(asked))
         drawn = seeding.python_generator(record["seed"], "evaluated").sample(range(len(asked)), size)
         asked = [asked[place] for place in sorted(drawn)]
@@ -56,12 +56,16 @@ def score_steps(
     by_model, counts = read_scores(asked, calls)
     by_id = {problem.id: problem for problem in problems}
     true = {one.id: oracle.judge(by_id[one.problem], one) for one in trajectories if oracle.knows(by_id[one.problem])}
-    if how["kind"] == ORACLE and len(true) < len(trajectories):
-        raise ValueError(f"slices.evaluator.kind: no rules know {record['cell']['benchmark']}; allowed: model")
-    evaluation = {"step_scorer": how["model"] if how["kind"] != ORACLE else ORACLE, "evaluator": how["model"], **counts}
+    if how["scored_by"] == ORACLE and len(true) < len(trajectories):
+        raise ValueError(f"slices.evaluator.scored_by: no rules know {record['cell']['benchmark']}; allowed: model")
+    evaluation = {
+        "step_scorer": how["model"] if how["scored_by"] != ORACLE else ORACLE,
+        "evaluator": how["model"],
+        **counts,
+    }
     evaluation["num_steps"] = sum(len(one.steps) for one in trajectories)
     evaluation["agreement"] = agreement(by_model, true)
-    return StepScoring(true if how["kind"] == ORACLE else by_model, calls, evaluation)
+    return StepScoring(true if how["scored_by"] == ORACLE else by_model, calls, evaluation)
 
 
 def _ask(
