@@ -1,15 +1,17 @@
-# make demo: the tiny grid in runs/tiny, and its table.   make test: the tests; MARKED=1 adds those marked slow and cluster.
+# make demo: the tiny grid in runs/tiny, and its table; PAPERS=slices or PAPERS=musketeers for one of the papers.
+# make test: the tests; MARKED=1 adds those marked slow and cluster.
 # make bench: speed against peers; CHECK=1 fails on what is too slow.   make small: two small pretrained models in runs/small.
 PYTHON ?= python3.11
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PROFILE := --profile workflow/profiles/tiny
+PAPERS ?=
 MARKED ?=
 CHECK ?=
 
 .PHONY: demo test bench small lint clean
 
 demo: .venv/installed
-	snakemake $(PROFILE) all
+	snakemake all $(PROFILE) $(if $(PAPERS),--config 'papers=[$(PAPERS)]')
 	@echo; echo runs/tiny/results/table1.csv; cat runs/tiny/results/table1.csv
 
 test: lint

@@ -20,9 +20,11 @@ include: "workflow/rules/5_tables.smk"
 include: "workflow/rules/6_figures.smk"
 include: "workflow/rules/7_claims.smk"
 include: "workflow/rules/8_slices_sampling.smk"
-include: "workflow/rules/8b_slices_learning.smk"
+include: "workflow/rules/8b_slices_distillation.smk"
+include: "workflow/rules/8c_slices_refinement.smk"
 include: "workflow/rules/9_slices_tables.smk"
 include: "workflow/rules/9b_slices_figures.smk"
+include: "workflow/rules/9c_slices_accounts.smk"
 
 
 MADE = "results/musketeers"
@@ -32,7 +34,6 @@ TABLES = {
     "musketeers": [
         f"{MADE}/table1.tex",
         f"{MADE}/claims.csv",
-        "results/table_resources.csv",
         *expand(f"{MADE}/table2.{{suffix}}", suffix=["csv", "tex"] if shown.table2_runs(config) else []),
         *expand(f"{MADE}/table_{{kind}}.csv", kind=["probe", "experts"] if shown.experts_shown(config) else []),
     ],
@@ -73,6 +74,7 @@ rule all:
     default_target: True
     input:
         "results/table1.csv",
+        "results/table_resources.csv",
         of_papers(TABLES),
         of_papers(FIGURES),
         of_papers(RECORDS),
@@ -82,6 +84,7 @@ rule tables:
     """Every table, from stored scores."""
     input:
         "results/table1.csv",
+        "results/table_resources.csv",
         of_papers(TABLES),
         of_papers(RECORDS),
 

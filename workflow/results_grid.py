@@ -134,9 +134,3 @@ def _expert_jobs(config: Config) -> Iterator[tuple[str, str]]:
             if sequence == "completion" or "text" in used or (router.get("selection") == "best" and split == "train"):
                 yield "generate_expert_answers", f"{expert}/{benchmark}/{split}"
         yield from (("embed_questions", f"{router['encoder']}/{benchmark}/{split}") for split in SPLITS if router)
-
-
-def resources_cell(config: Config) -> dict[str, Any]:
-    """Return the jobs, and what Snakemake leaves of one: patterns, as a command line has no room for all the paths."""
-    files = {"log": "results/logs/{rule}/{job}.log", "resources": "results/resources/{rule}/{job}.resources.tsv"}
-    return {"jobs": measured_jobs(config), **files}

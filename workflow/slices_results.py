@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import results_grid
 from grid import NO_TEAM, Config
 from slices_grid import (
     GREEDY,
@@ -134,6 +135,28 @@ def step_scorer(config: Config) -> str:
     """Return who scored the steps: `oracle`, or the name of the evaluator."""
     block = config["slices"]["evaluator"]
     return ORACLE if block["scored_by"] == ORACLE else block["model"]
+
+
+def measured_jobs(config: Config) -> dict[str, list[str]]:
+    """Return rule -> its jobs of the grid, each once, as the path of their files below the rule, without an ending."""
+    rules = {"teacher": "sample_trajectories", "sampled": "sample_trajectories", "scored": "score_steps"}
+    rules |= {"distilled": "distill_team", "round": "refine_team"}
+    jobs: dict[str, dict[str, None]] = {}
+    for run in team_runs(config):
+        for kind, stage in learning(config, run):
+            job = f"{run.benchmark}/{stage.system}/seed{run.seed}" + f"/{stage.stage}" * (kind != "distilled")
+            jobs.setdefault(rules[kind], {})[job] = None
+    for run, stage in evaluations(config):
+        jobs.setdefault("answer_with_team", {})[f"{run.benchmark}/{run.system}/seed{run.seed}/{stage}"] = None
+    return {rule: list(found) for rule, found in jobs.items()}
+
+
+def resources_cell(config: Config) -> dict[str, Any]:
+    """Return both papers' jobs, and what Snakemake leaves of one: patterns, as a command line has no room for paths."""
+    of_paper = {"musketeers": results_grid.measured_jobs, "slices": measured_jobs}
+    jobs = {name: found for paper in config["papers"] for name, found in of_paper[paper](config).items()}
+    files = {"log": "results/logs/{rule}/{job}.log", "resources": "results/resources/{rule}/{job}.resources.tsv"}
+    return {"jobs": jobs, **files}
 
 
 def claims_cell(config: Config) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import json
 
 import results_grid as shown
+import slices_results
 
 GRID = {"benchmarks": ["b"], "methods": ["single", "hidden_state", "said"], "teams": ["t"], "seeds": [0, 1]}
 CONFIG = {
@@ -64,7 +65,7 @@ def test_an_encoder_embeds_both_splits():
 
 
 def test_the_cell_names_the_files_of_a_job():
-    cell = shown.resources_cell(CONFIG)
+    cell = slices_results.resources_cell(CONFIG | {"papers": ["musketeers"]})
     named = {"rule": "train_grpo", "job": cell["jobs"]["train_grpo"][0]}
     assert cell["log"].format(**named) == "results/logs/train_grpo/b/single/none/seed0.log"
     assert cell["resources"].format(**named) == "results/resources/train_grpo/b/single/none/seed0.resources.tsv"

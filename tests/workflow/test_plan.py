@@ -15,8 +15,9 @@ from hypothesis import HealthCheck, given, reject, settings
 from test_config_check import TINY, checked, mutations
 
 JOBS = {
-    "download_model": 10,
+    "download_model": 14,
     "download_problems": 1,
+    "download_team_problems": 5,
     "generate_problems": 3,
     "extract_features": 64,  # 8 experts × 4 benchmarks × 2 splits, shared by teams, methods and seeds
     "generate_expert_answers": 24,  # the default team's 3 × 4 × 2, shared by text and routing
@@ -24,7 +25,16 @@ JOBS = {
     "train_grpo": 120,  # 4 benchmarks × (hidden_state on 4 teams + 6 other methods) × 3 seeds
     "answer_problems": 120,
     "score_answers": 120,
+    "sample_trajectories": 75,  # 5 benchmarks × 3 seeds × (the teacher, and the rounds of cl, w/o PD, homo_cl, se_rl)
+    "qualify_trajectories": 15,
+    "distill_team": 30,  # cl, whose controls share it, and homo_cl
+    "score_steps": 60,
+    "reward_steps": 90,  # cl, homo_cl, se_rl, w/o PD, w/o SLS, constant
+    "refine_team": 90,
+    "answer_with_team": 120,  # 5 benchmarks × (7 systems that learn × 3 seeds + 3 that do not)
+    "score_team": 120,
     "make_musketeers_table1": 1,
+    "make_slices_table1": 1,
     "make_table1": 1,
 }
 STAND_IN_CONDA = """#!/bin/sh

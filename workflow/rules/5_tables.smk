@@ -90,22 +90,16 @@ rule write_resources_table:
 
     # The files that it reads are no inputs: Snakemake would train again for one that is lost.
     input:
-        paths(f"{RUN}/answers.jsonl", grid.runs(config)),
-        paths(f"{RUN}/attention.json", shown.attention_runs(config)),
-        expand(
-            "results/experts/{shown[1]}/{shown[0]}/{file}",
-            shown=shown.experts_shown(config),
-            file=["probe.json", "test/answers.jsonl"],
-        ),
+        of_papers(measured()),
     output:
-        report("results/table_resources.csv", caption="../report/table_resources.rst", category="n-Musketeers"),
+        report("results/table_resources.csv", caption="../report/table_resources.rst", category="Both papers"),
     log:
         "results/logs/write_resources_table.log",
     localrule: True
     conda:
         "../../envs/cpu.yaml"
     params:
-        cell=cell(shown.resources_cell),
+        cell=cell(teams_shown.resources_cell),
         code=code("slmcollab.steps.write_resources_table"),
     shell:
         "python -m slmcollab.steps.write_resources_table --cell {params.cell:q} --table {output} > {log} 2>&1"

@@ -103,3 +103,17 @@ def table1_cell(config):
     """Return the cells of the papers' own tables."""
     cells = {"musketeers": shown.table_cell(config), "slices": teams_shown.table_cell(config)}
     return {"papers": [cells[paper] for paper in config["papers"]]}
+
+
+def measured():
+    """Return, by paper, the last files of what is measured."""
+    of_experts = [
+        f"results/experts/{expert}/{benchmark}/{name}"
+        for benchmark, expert in shown.experts_shown(config)
+        for name in ("probe.json", "test/answers.jsonl")
+    ]
+    attention = paths(f"{RUN}/attention.json", shown.attention_runs(config))
+    return {
+        "musketeers": [*paths(f"{RUN}/answers.jsonl", grid.runs(config)), *attention, *of_experts],
+        "slices": [*evaluated(["run.json"], teams_shown.evaluations(config)), *learned(scored=["evaluation.json"])],
+    }

@@ -29,17 +29,22 @@ WRONG, BROKEN, MISPLACED = 0.4, 0.15, 0.15  # shares of steps with a wrong value
 
 
 def verdict_rows(
-    believer: Believer, problems: Sequence[Problem], prompt: Prompt, num_rows: int, data_seed: int
+    believer: Believer,
+    problems: Sequence[Problem],
+    prompt: Prompt,
+    num_rows: int,
+    data_seed: int,
+    longest: int = MOST_STEPS,
 ) -> list[dict[str, Any]]:
     """Return rows {question, messages, completion} of an evaluator that scores by what it believes."""
     generator = python_generator(data_seed, "verdicts", believer.name)
     rows = []
     for _ in range(num_rows):
         problem = generator.choice(problems)
-        trajectory = _collaborate(problem, believer, generator)
+        trajectory = _collaborate(problem, believer, longest, generator)
         read = evaluation_messages(prompt, problem, trajectory, sees_gold=False)
         said = write_scores(judge(problem, trajectory, believer.look_up))
-        rows.append({"question": problem.question, "messages": read, "completion": said})
+        rows.append({"question": problem.question, "messages": read, "completion": said, "whole": True})
     return rows
 
 
@@ -49,10 +54,10 @@ def write_scores(scores: Sequence[tuple[float, float]]) -> str:
     return "\n".join(["<scores>", *lines, "</scores>"])
 
 
-def _collaborate(problem: Problem, believer: Believer, generator: random.Random) -> Trajectory:
+def _collaborate(problem: Problem, believer: Believer, longest: int, generator: random.Random) -> Trajectory:
     steps: list[Step] = []
     slot, claimed = generator.choice(SLOTS), ""
-    while len(steps) < MOST_STEPS:
+    while len(steps) < longest:
         step = _step(problem.metadata["steps"][1 if claimed else 0], slot, claimed, believer, generator)
         steps.append(step)
         claimed = claimed or step.answer
