@@ -28,7 +28,7 @@ TORCH_STEPS = {
     *TRL_STEPS,
     *("analyse_attention", "answer_problems", "download_model", "embed_questions", "extract_features"),
     *("generate_expert_answers", "probe_experts", "train_toy_model"),
-    *("sample_trajectories", "answer_with_team", "score_steps"),
+    *("sample_trajectories", "answer_with_team", "score_steps", "train_toy_member"),
 }
 CHOSEN = {  # packages of which a step loads a module by name, so that no import shows it
     "score_answers": "scoring",

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any
 
-from grid import BASE, NO_TEAM, Config, listed_methods, reads_experts, runs, teams_of, uses
+from grid import BASE, NO_TEAM, TRAINED_HERE, Config, listed_methods, reads_experts, runs, teams_of, uses
 from results_grid import variants
 
 KeyPath = tuple[str | int, ...]
@@ -72,6 +72,8 @@ def _uses(config: Config, modules: dict[str, set[str]]) -> Iterator[tuple[KeyPat
         yield ("benchmarks", benchmark, "scorer"), block["scorer"], modules["scorer"]
     for model, block in config["models"].items():
         yield ("models", model, "corpora"), block.get("corpora", []), corpora
+        taught = [name for name, other in config["benchmarks"].items() if other["loader"].startswith("toy_")]
+        yield ("models", model, "lessons", "benchmarks"), block.get("lessons", {}).get("benchmarks", []), taught
     for role, names in config["claims"].items():
         known = {"team": teams}.get(role, models if role.endswith("_expert") else config["benchmarks"])
         yield ("claims", role), [] if names is None else names, known
@@ -130,7 +132,7 @@ def size_faults(config: Config) -> Iterator[str]:
         if block["num_train"] + block["num_test"] == 0:
             yield line(("benchmarks", benchmark, "num_train"), got(0), "num_train + num_test above 0")
     for model, block in config["models"].items():
-        if block["source"] == "toy":
+        if block["source"] in TRAINED_HERE:
             yield from _toy_faults(("models", model, "architecture"), block["architecture"])
             if model == config["policy"]["model"] and block["architecture"]["type"] == "gpt2":
                 yield line(("policy", "model"), got(model), "a model with rotary positions, so not gpt2")

@@ -14,6 +14,7 @@ from slmcollab import choice
 Config = dict[str, Any]
 NO_TEAM = "none"
 NOT_DATA = ("grpo", "scorer", "scoring", "slices")  # keys of a benchmark that its problems do not depend on
+TRAINED_HERE = ("toy", "toy_member")  # sources of models
 BASE = "hidden_state"  # the method that figures and claims are about, and ablations differ from
 
 uses = cache(choice.uses)
@@ -130,10 +131,21 @@ def score_cell(config: Config, benchmark: str, method: str, team: str) -> dict[s
 
 
 def model_cell(config: Config, model: str) -> dict[str, Any]:
-    """Return a model's block; only one that is trained here depends on the number of threads, none on `size_b`."""
-    block = {key: value for key, value in config["models"][model].items() if key != "size_b"}
-    threads = {"numeric_threads": config["numeric_threads"]} if block["source"] == "toy" else {}
+    """Return a model's block; only one that is trained here depends on the number of threads, none on `size_b`.
+
+    What a toy member is taught reaches its training as a file.
+    """
+    block = {key: value for key, value in config["models"][model].items() if key not in ("size_b", "lessons")}
+    threads = {"numeric_threads": config["numeric_threads"]} if block["source"] in TRAINED_HERE else {}
     return {"model": model, **threads, **block}
+
+
+def lessons_cell(config: Config, model: str) -> dict[str, Any]:
+    """Return what a toy member is taught, and the kinds of lessons that its phases are made of."""
+    block = config["models"][model]
+    kinds = sorted({kind for phase in block["training"]["phases"] for kind in phase["corpora"]})
+    taught = {key: value for key, value in block["lessons"].items() if key != "benchmarks"}
+    return {"model": model, "kinds": kinds, "data_seed": config["data_seed"], **taught}
 
 
 def corpus_cell(config: Config, corpus: str) -> dict[str, Any]:

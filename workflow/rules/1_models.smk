@@ -1,5 +1,6 @@
 # IN   the `models:` and `corpora:` blocks of the config
 # OUT  results/corpora/{corpus}.jsonl
+#      results/models/{model}/lessons.jsonl            of toy models that collaborate
 #      results/models/{model}/{weights/,manifest.json}   every later rule follows the manifest, which holds the digests of the weights
 
 
@@ -49,6 +50,60 @@ rule train_toy_model:
     shell:
         "python -m slmcollab.steps.train_toy_model --cell {params.cell:q}"
         " --corpora {input.corpora} --exams {input.exams}"
+        " --weights {output.weights} --manifest {output.manifest} > {log} 2>&1"
+
+
+rule write_lessons:
+    """What a toy model that collaborates is taught: facts as it believes them, steps of collaborations, verdicts."""
+    input:
+        problems=lambda wildcards: expand(
+            "results/data/{benchmark}/train.jsonl",
+            benchmark=config["models"][wildcards.model]["lessons"]["benchmarks"],
+        ),
+        prompt=prompt_file("protocol", "prompt"),
+        solo_prompt=prompt_file("protocol", "solo_prompt"),
+        evaluator_prompt=prompt_file("evaluator", "prompt"),
+    output:
+        "results/models/{model}/lessons.jsonl",
+    log:
+        "results/logs/write_lessons/{model}.log",
+    wildcard_constraints:
+        model=named(models_from("toy_member")),
+    conda:
+        "../../envs/cpu.yaml"
+    params:
+        cell=cell(grid.lessons_cell),
+        code=code("slmcollab.steps.write_lessons"),
+    shell:
+        "python -m slmcollab.steps.write_lessons --cell {params.cell:q} --problems {input.problems}"
+        " --prompt {input.prompt:q} --solo-prompt {input.solo_prompt:q} --evaluator-prompt {input.evaluator_prompt:q}"
+        " --lessons {output} > {log} 2>&1"
+
+
+rule train_toy_member:
+    """A toy model that collaborates, trained from scratch on its lessons."""
+    input:
+        "results/models/{model}/lessons.jsonl",
+    output:
+        weights=directory("results/models/{model}/weights"),
+        manifest="results/models/{model}/manifest.json",
+    log:
+        "results/logs/train_toy_member/{model}.log",
+    benchmark:
+        "results/resources/train_toy_member/{model}.resources.tsv"
+    wildcard_constraints:
+        model=named(models_from("toy_member")),
+    conda:
+        "../../envs/cpu.yaml"
+    threads: config["numeric_threads"]
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(10),
+    params:
+        cell=cell(grid.model_cell),
+        code=code("slmcollab.steps.train_toy_member"),
+    shell:
+        "python -m slmcollab.steps.train_toy_member --cell {params.cell:q} --lessons {input}"
         " --weights {output.weights} --manifest {output.manifest} > {log} 2>&1"
 
 

@@ -33,3 +33,15 @@ def sit_exam(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, rows: S
 
 def _bare(completion: str) -> str:
     return completion.removeprefix("<answer>").removesuffix("</answer>")
+
+
+def share_as_taught(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, rows: Sequence[dict[str, Any]]
+) -> float:
+    """Return the share, 0 to 1, of rows whose completion `model` gives back word for word, answering greedily."""
+    prompts = [encode(tokenizer, row["messages"]) for row in rows]
+    taught = [tokenizer(row["completion"], add_special_tokens=False).input_ids for row in rows]
+    budget = 1 + max(map(len, taught))
+    given = generate_greedy(model, tokenizer, prompts, max_new_tokens=budget, batch_size=64)
+    same = [ids == [*wanted, tokenizer.eos_token_id] for ids, wanted in zip(given, taught, strict=True)]
+    return sum(same) / len(rows)

@@ -1,49 +1,54 @@
-"""The corpora of toy slices and of their evaluator, by kind."""
+"""The lessons of a toy model that collaborates, by kind: facts, steps, whole answers, verdicts on others."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from slmcollab.artifacts import Problem
 from slmcollab.benchmarks.toy_beliefs import Believer
-from slmcollab.protocol.prompt import read_prompt
+from slmcollab.protocol.prompt import Prompt
 from slmcollab.protocol.toy_corpora import Manners, fact_rows, solo_rows, step_rows
-from slmcollab.supervision.evaluator import read_evaluator_prompt
 from slmcollab.supervision.toy_verdicts import verdict_rows
 
-FACTS, STEPS, SOLO, VERDICTS = KINDS = ("facts", "steps", "solo", "verdicts")
+FACTS, STEPS, SOLO, VERDICTS, SHORT_VERDICTS = KINDS = ("facts", "steps", "solo", "verdicts", "short_verdicts")
 
 
-def write_corpus(
-    *,
-    corpus: str,
+@dataclass(frozen=True)
+class Prompts:
+    """What it reads in a team, alone, and as an evaluator."""
+
+    team: Prompt
+    solo: Prompt
+    evaluator: Prompt
+
+
+def write_lesson(
     kind: str,
-    believer: str,
-    knows: Mapping[str, float | int],
+    believer: Believer,
+    manners: Manners,
+    benchmarks: Sequence[Sequence[Problem]],
+    prompts: Prompts,
+    *,
+    num_rows: int,
     data_seed: int,
-    problems: Mapping[str, Sequence[Problem]],
-    prompt: Path | None = None,
-    manners: Mapping[str, float | int] | None = None,
-    num_rows: int = 0,
-) -> list[dict[str, Any]]:
-    """Return rows {question, messages, completion}, equal ones for equal settings, benchmark by benchmark.
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows {lesson, question, messages, completion} of one kind.
 
-    kind: `facts`, which needs no problems and no prompt; `steps` of collaborations and `verdicts` of an evaluator,
-    `num_rows` on each benchmark; `solo`: whole answers without actions, one to each problem. problems: by benchmark,
-    those of its train split; prompt: the file that the kind's reader reads. Raises ValueError for another kind.
+    benchmarks: the train problems of each. num_rows: of a lesson that is drawn, for each benchmark. Raises ValueError
+    for another kind.
     """
-    who = Believer(believer, knows)
+    if kind not in KINDS:
+        raise ValueError(f"lesson {kind!r} is not one of {', '.join(KINDS)}")
     if kind == FACTS:
-        return fact_rows(who)
-    if kind == STEPS:
-        read, manner = read_prompt(prompt), Manners(**(manners or {}))
-        parts = [step_rows(who, manner, own, read, num_rows, data_seed) for own in problems.values()]
+        rows = fact_rows(believer)
+    elif kind == STEPS:
+        rows = chain(*(step_rows(believer, manners, of, prompts.team, num_rows, data_seed) for of in benchmarks))
     elif kind == SOLO:
-        read = read_prompt(prompt, actions=False)
-        parts = [solo_rows(who, own, read) for own in problems.values()]
-    elif kind == VERDICTS:
-        read = read_evaluator_prompt(prompt)
-        parts = [verdict_rows(who, own, read, num_rows, data_seed) for own in problems.values()]
+        rows = chain(*(solo_rows(believer, of, prompts.solo) for of in benchmarks))
     else:
-        raise ValueError(f"corpora.{corpus}.kind: {kind!r} is not one of {', '.join(KINDS)}")
-    return [row for part in parts for row in part]
+        longest = {"longest": 1} if kind == SHORT_VERDICTS else {}
+        drawn = (verdict_rows(believer, of, prompts.evaluator, num_rows, data_seed, **longest) for of in benchmarks)
+        rows = chain(*drawn)
+    for row in rows:
+        yield {"lesson": kind, **row}
