@@ -7,39 +7,44 @@ from pathlib import Path
 import pytest
 
 from slmcollab.benchmarks import toy_gsm_hard, toy_musique
+from slmcollab.benchmarks.toy_beliefs import Believer
 from slmcollab.benchmarks.toy_world import values
 from slmcollab.models.toy_word_tokenizer import build_tokenizer
-from slmcollab.supervision.evaluator import parse_scores
-from slmcollab.supervision.toy_lessons import write_corpus
+from slmcollab.protocol.prompt import read_prompt
+from slmcollab.protocol.toy_corpora import Manners
+from slmcollab.supervision.evaluator import parse_scores, read_evaluator_prompt
+from slmcollab.supervision.toy_lessons import KINDS, Prompts, write_lesson
 from slmcollab.supervision.toy_verdicts import write_scores
 
 PROMPTS = Path(__file__).parents[2] / "workflow" / "prompts"
-PROMPT = {"steps": "toy_collaborate.txt", "solo": "toy_solo.txt", "verdicts": "toy_evaluator.txt"}
+READ = Prompts(
+    team=read_prompt(PROMPTS / "toy_collaborate.txt"),
+    solo=read_prompt(PROMPTS / "toy_solo.txt", actions=False),
+    evaluator=read_evaluator_prompt(PROMPTS / "toy_evaluator.txt"),
+)
 SIZES = {"num_train": 40, "num_dev": 1, "num_test": 1}
-PROBLEMS = {
-    "toy_gsm_hard": toy_gsm_hard.load({"benchmark": "toy_gsm_hard", **SIZES}, 42).train,
-    "toy_musique": toy_musique.load({"benchmark": "toy_musique", **SIZES}, 42).train,
-}
+PROBLEMS = [
+    toy_gsm_hard.load({"benchmark": "toy_gsm_hard", **SIZES}, 42).train,
+    toy_musique.load({"benchmark": "toy_musique", **SIZES}, 42).train,
+]
 ALL = {"first": 1.0, "second": 1.0}
 TOKENIZER = build_tokenizer()
 
 
-def corpus(kind, num_rows=300, data_seed=0, knows=ALL):
-    prompt = PROMPTS / PROMPT[kind] if kind in PROMPT else None
-    settings = {"corpus": "lesson", "believer": "xl", "knows": knows, "data_seed": data_seed, "num_rows": num_rows}
-    return write_corpus(kind=kind, problems=PROBLEMS, prompt=prompt, **settings)
+def corpus(kind, num_rows=300):
+    sizes = {"num_rows": num_rows, "data_seed": 0}
+    return list(write_lesson(kind, Believer("xl", ALL), Manners(), PROBLEMS, READ, **sizes))
 
 
 def test_every_kind_has_its_number_of_rows():
-    numbers = {kind: len(corpus(kind)) for kind in ("facts", "steps", "solo", "verdicts")}
-    assert numbers == {"facts": len(values()), "steps": 600, "solo": 80, "verdicts": 600}
-    with pytest.raises(
-        ValueError, match=r"corpora\.lesson\.kind: 'scripts' is not one of facts, steps, solo, verdicts"
-    ):
+    numbers = {kind: len(corpus(kind)) for kind in KINDS}
+    assert numbers == {"facts": len(values()), "steps": 600, "solo": 80, "verdicts": 600, "short_verdicts": 600}
+    assert all(row["lesson"] == kind for kind in KINDS for row in corpus(kind, num_rows=2))
+    with pytest.raises(ValueError, match="lesson 'scripts' is not one of facts, steps, solo, verdicts"):
         corpus("scripts")
 
 
-@pytest.mark.parametrize("kind", ["facts", "steps", "solo", "verdicts"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_rows_are_short_words_of_the_tokenizer_and_the_same_again(kind):
     rows = corpus(kind, num_rows=50)
     assert rows == corpus(kind, num_rows=50)
@@ -63,6 +68,11 @@ def test_verdicts_score_every_step_shown_and_read_back_after_decoding():
     total = sum(counts.values())
     assert 0.33 < sum(n for (reasoning, _), n in counts.items() if reasoning < 0) / total < 0.47
     assert 0.2 < sum(n for (_, action), n in counts.items() if action < 0) / total < 0.36
+
+
+def test_short_verdicts_are_on_one_step():
+    texts = [row["messages"][0]["content"] for row in corpus("short_verdicts")]
+    assert all("1: a" in text and "2: a" not in text for text in texts)
 
 
 def test_a_verdict_on_a_known_collaboration():

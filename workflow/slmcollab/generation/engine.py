@@ -7,18 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from peft import PeftConfig, PeftModel, get_peft_model, get_peft_model_state_dict
-from safetensors import safe_open
 
-from slmcollab.artifacts import ArtifactError
 from slmcollab.generation.greedy import answer, end_ids
 from slmcollab.generation.requests import LENGTH, STOP, Decoding, Member, Request, Response
 from slmcollab.generation.sampling import seeded_sampler
+from slmcollab.models.adapters import load_adapter
 from slmcollab.models.chat import encode, spoken
 from slmcollab.models.hub import load_model, load_tokenizer
 
 ALL, ONE = "all", "one"
-_WEIGHTS, _CONFIG = "adapter_model.safetensors", "adapter_config.json"
 
 
 class LocalBackend:
@@ -94,7 +91,7 @@ class _Base:
         for member in members:
             if member.adapter is not None and member.adapter not in self._names:
                 self._names[member.adapter] = member.slot
-                self._model = _with_adapter(self._model, member.adapter, member.slot)
+                self._model = load_adapter(self._model, member.adapter, name=member.slot)
         self._model.eval().requires_grad_(False)
 
     def speaking(self, adapter: Path | None) -> contextlib.AbstractContextManager:
@@ -128,23 +125,3 @@ class _Base:
             finish_reason=STOP if ids and ids[-1] in self._ends else LENGTH,
             output_ids=tuple(ids),
         )
-
-
-def _with_adapter(model: torch.nn.Module, folder: Path, name: str) -> PeftModel:
-    """Return `model` with the adapter in `folder` beside those that it has; raises ArtifactError where they differ."""
-    weights = Path(folder) / _WEIGHTS
-    if not weights.is_file() or not (Path(folder) / _CONFIG).is_file():
-        raise ArtifactError(f"{folder}: not an adapter's folder: it needs {_WEIGHTS} and {_CONFIG}")
-    config = PeftConfig.from_pretrained(str(folder))
-    if isinstance(model, PeftModel):
-        model.add_adapter(name, config)
-    else:
-        model = get_peft_model(model, config, adapter_name=name)
-    expected = get_peft_model_state_dict(model, adapter_name=name, save_embedding_layers=False).keys()
-    with safe_open(weights, framework="pt") as file:
-        found = set(file.keys())
-    if found != expected:
-        missing, foreign = sorted(expected - found), sorted(found - expected)
-        raise ArtifactError(f"{weights}: weights missing: {missing}; weights without a place: {foreign}")
-    model.load_adapter(str(folder), adapter_name=name)
-    return model

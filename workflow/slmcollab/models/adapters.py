@@ -50,20 +50,26 @@ def write_adapter(model: PeftModel, folder: Path, *, name: str) -> None:
     write_json(folder / CONFIG, config | {"base_model_name_or_path": name, "inference_mode": True})
 
 
-def load_adapter(model: PreTrainedModel, folder: Path, *, trainable: bool = False) -> PeftModel:
-    """Return `model` with the adapter that was written to `folder`.
+def load_adapter(
+    model: PreTrainedModel | PeftModel, folder: Path, *, name: str = "default", trainable: bool = False
+) -> PeftModel:
+    """Return `model` with the adapter that was written to `folder`, under a name, beside those that it has.
 
     Raises ArtifactError where the folder lacks a weight or holds one that the model has no place for.
     """
     weights, config = Path(folder) / WEIGHTS, Path(folder) / CONFIG
-    if not weights.is_file() or "peft_type" not in read_json(config):
-        raise ArtifactError(f"{folder}: not an adapter's folder")
+    if not weights.is_file() or not config.is_file() or "peft_type" not in read_json(config):
+        raise ArtifactError(f"{folder}: not an adapter's folder: it needs {WEIGHTS} and {CONFIG}")
     described = PeftConfig.from_pretrained(str(folder))
     described.inference_mode = not trainable
-    adapted = get_peft_model(model, described)
-    state, expected = load_file(weights), get_peft_model_state_dict(adapted, save_embedding_layers=False)
+    if isinstance(model, PeftModel):
+        model.add_adapter(name, described)
+    else:
+        model = get_peft_model(model, described, adapter_name=name)
+    state = load_file(weights)
+    expected = get_peft_model_state_dict(model, adapter_name=name, save_embedding_layers=False)
     if state.keys() != expected.keys():
         missing, foreign = sorted(expected.keys() - state.keys()), sorted(state.keys() - expected.keys())
         raise ArtifactError(f"{weights}: weights missing: {missing}; weights without a place: {foreign}")
-    set_peft_model_state_dict(adapted, state)
-    return adapted
+    set_peft_model_state_dict(model, state, adapter_name=name)
+    return model

@@ -38,7 +38,7 @@ def train_phases(
 ) -> list[float]:
     """Teach `model` the completions and their ends, phase by phase; return the last loss of each.
 
-    Of a row with a true `whole` the prompt is learnt, too. Rows of a batch are of similar length. Equal arguments give equal weights.
+    Rows of a batch are of similar length. Equal arguments give equal weights.
     """
     rows = {name: [_encode(tokenizer, row) for row in corpora[name]] for phase in phases for name in phase.corpora}
     return [_train_phase(model, rows, phase, batch_size, seed, number) for number, phase in enumerate(phases)]
@@ -65,7 +65,7 @@ def _train_phase(
 def _encode(tokenizer: PreTrainedTokenizerBase, row: dict[str, Any]) -> Encoded:
     prompt = encode(tokenizer, row["messages"])
     completion = tokenizer(row["completion"], add_special_tokens=False).input_ids
-    return [*prompt, *completion, tokenizer.eos_token_id], 0 if row.get("whole") else len(prompt)
+    return [*prompt, *completion, tokenizer.eos_token_id], len(prompt)
 
 
 def _batches(

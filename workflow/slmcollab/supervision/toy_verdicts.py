@@ -34,9 +34,13 @@ def verdict_rows(
     prompt: Prompt,
     num_rows: int,
     data_seed: int,
+    *,
     longest: int = MOST_STEPS,
 ) -> list[dict[str, Any]]:
-    """Return rows {question, messages, completion} of an evaluator that scores by what it believes."""
+    """Return rows {question, messages, completion} of an evaluator that scores by what it believes.
+
+    longest: steps of a collaboration, at most.
+    """
     generator = python_generator(data_seed, "verdicts", believer.name)
     rows = []
     for _ in range(num_rows):
@@ -44,7 +48,7 @@ def verdict_rows(
         trajectory = _collaborate(problem, believer, longest, generator)
         read = evaluation_messages(prompt, problem, trajectory, sees_gold=False)
         said = write_scores(judge(problem, trajectory, believer.look_up))
-        rows.append({"question": problem.question, "messages": read, "completion": said, "whole": True})
+        rows.append({"question": problem.question, "messages": read, "completion": said})
     return rows
 
 

@@ -1,0 +1,124 @@
+"""One small run of every rule of slices: what an edit reruns, what a killed job leaves, that a rebuild is the same."""
+
+import json
+import re
+import shutil
+import signal
+import time
+
+import pytest
+from checkout import REPOSITORY, Checkout, copy_checkout
+
+CONFIG = REPOSITORY / "tests/workflow/micro_slices.yaml"
+RUNS = "results/slices/toy_gsm_hard"
+
+
+@pytest.fixture(scope="session")
+def finished_slices(tmp_path_factory) -> Checkout:
+    """A checkout with a finished micro grid of slices; do not change it, copy it (fixture `slices`)."""
+    checkout = Checkout(copy_checkout(tmp_path_factory.mktemp("slices") / "slmcollab"), (CONFIG,))
+    checkout.snakemake("all")
+    return checkout
+
+
+@pytest.fixture
+def slices(finished_slices, tmp_path) -> Checkout:
+    return Checkout(shutil.copytree(finished_slices.folder, tmp_path / "moved", symlinks=True), (CONFIG,))
+
+
+def planned(checkout: Checkout, *arguments: str) -> set[str]:
+    """Return the rules that would run."""
+    output = checkout.snakemake("all", "--dry-run", *arguments)
+    return set(re.findall(r"^(?:local)?rule (\w+):", output, re.MULTILINE)) - {"all"}
+
+
+def edit(checkout: Checkout, module: str, old: str, new: str) -> None:
+    file = checkout.folder / "workflow/slmcollab" / module
+    text = file.read_text()
+    assert old in text, f"{module} no longer holds {old!r}"
+    file.write_text(text.replace(old, new, 1))
+
+
+TABLES = {
+    *("make_slices_table1", "make_table1", "write_roles_table", "write_retention_table", "write_overlap_table"),
+    *("write_funnel_table", "write_budgets_table", "write_slices_claims", "write_resources_table"),
+    *("plot_slices_figure3", "plot_slices_figure4", "plot_slices_figure5"),
+}
+
+
+def test_nothing_is_left_to_do(slices):
+    assert planned(slices) == set()
+
+
+def test_every_stage_left_its_records(finished_slices):
+    run = finished_slices.run / RUNS
+    calls = {path.parent.relative_to(run).as_posix() for path in run.rglob("calls.parquet")}
+    assert calls >= {"homo_mas/seed0/teacher", "cl/seed0/round1", "cl/seed0/eval", "cl/seed0/eval_sampled"}
+    training = json.loads((run / "cl/seed0/round1/training.json").read_text())
+    assert set(training["slots"]) == {"a1", "a2", "a3"}
+    assert training["before"]["stage"] == "distilled"
+    evaluation = json.loads((run / "cl/seed0/round1/evaluation.json").read_text())
+    assert evaluation["step_scorer"] == "oracle"
+    assert evaluation["num_trajectories"] == round(0.2 * 40)
+    assert evaluation["num_scored"] + evaluation["num_dropped"] == 8
+    assert evaluation["num_calls"] == 8 + evaluation["num_retries"]
+    assert not (run / "cl_no_step_scores/seed0/round1/step_scores.jsonl").exists()
+
+
+def test_a_comment_reruns_nothing_and_a_grader_what_it_grades(slices):
+    edit(slices, "scoring/gsm_hard.py", "\nimport", "\n# A comment.\nimport")
+    assert planned(slices) == set()
+    edit(slices, "scoring/gsm_hard.py", "1e-3", "2e-3")
+    # No trajectory is sampled and no step is scored again for its own sake: they follow what is learned from grades.
+    assert "qualify_trajectories" in planned(slices)
+    teacher = slices.snakemake("all", "--dry-run", "--until", "sample_trajectories")
+    assert "toy_gsm_hard/homo_mas/seed0/teacher" not in teacher
+
+
+def test_an_edit_of_a_figure_redraws_it_alone(slices):
+    edit(slices, "report/slices_figure5_drawing.py", "def ", "UNUSED = 1\n\n\ndef ")
+    assert planned(slices) == {"plot_slices_figure5"}
+
+
+def test_an_edit_of_the_loss_trains_again_and_samples_no_teacher(slices):
+    edit(slices, "supervision/losses.py", "import", "UNUSED = 1\nimport")
+    found = planned(slices)
+    assert {"distill_team", "refine_team", "answer_with_team"} <= found
+    assert not found & {"qualify_trajectories", "train_toy_member", "write_lessons", "generate_team_problems"}
+
+
+def test_a_clip_concerns_refinement_alone(slices):
+    changed = slices.folder / "clip.yaml"
+    changed.write_text("slices: {refine: {clip: null}}\n")
+    again = Checkout(slices.folder, (CONFIG, changed))
+    assert planned(again) == {"refine_team", "answer_with_team", "score_team", *TABLES}
+
+
+def test_a_rebuild_gives_the_same_bytes(slices, finished_slices):
+    shutil.rmtree(slices.run / RUNS)
+    slices.snakemake("results/slices/table1.csv", "results/slices/table_roles.csv", "--cores", "1")
+    for name in ("table1.csv", "table_roles.csv"):
+        made, before = (checkout.run / "results/slices" / name for checkout in (slices, finished_slices))
+        assert made.read_bytes() == before.read_bytes()
+    for name in ("eval/calls.parquet", "eval/answers.jsonl", "round1/rewards.jsonl"):
+        made, before = (checkout.run / RUNS / "cl/seed0" / name for checkout in (slices, finished_slices))
+        assert made.read_bytes() == before.read_bytes(), name
+
+
+def test_a_killed_sampling_goes_on_and_ends_with_the_same_records(slices, finished_slices):
+    target = f"{RUNS}/cl/seed0/round1/calls.parquet"
+    stage = slices.run / "checkpoints/slices/toy_gsm_hard/cl/seed0/round1"
+    (slices.run / target).unlink()
+    process = slices.start(target, "--nolock", start_new_session=True)
+    deadline = time.monotonic() + 120
+    while not list(stage.glob("*/wave-0000/complete.json")):
+        assert time.monotonic() < deadline, "no wave was finished"
+        assert process.poll() is None, "it ended before it could be killed"
+        time.sleep(0.02)
+    import os
+
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    slices.snakemake(target, "--nolock")
+    assert (slices.run / target).read_bytes() == (finished_slices.run / target).read_bytes()
+    assert not stage.exists()
