@@ -14,7 +14,7 @@ from slmcollab.scoring.code.sandbox import SandboxError, choose
 SCORERS = {
     "toy_musique": "qa",
     "toy_gsm_hard": "gsm_hard",
-    "toy_math": "gsm_hard",
+    "toy_math": "math",
     "toy_multipl_e": "multipl_e",
     "toy_conifer": "conifer",
 }

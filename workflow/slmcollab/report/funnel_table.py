@@ -9,6 +9,7 @@ from slmcollab.report.slices_stages import Stages
 from slmcollab.report.tables import format_number
 
 COLUMNS = ("benchmark", "method", "evaluator", "seed", "stage", "slot", "quantity", "value")
+AGREEMENT = "agreement"  # of an evaluator with the true scores, where a world knows them
 FIRST = ("sampled", "trajectories", "kept", "num_examples")  # what stands on top; the rest follows by name
 
 
@@ -45,7 +46,9 @@ def _numbers(counts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     names = [name for name in FIRST if name in counts] + sorted(set(counts) - set(FIRST))
     for name in names:
         value = counts[name]
-        if isinstance(value, int) and not isinstance(value, bool):
+        if name == AGREEMENT:
+            yield from ((f"{name} {inner}", number) for inner, number in _numbers(value))
+        elif isinstance(value, int) and not isinstance(value, bool):
             yield name, str(value)
         elif isinstance(value, float):
             yield name, format_number(value, 4)

@@ -40,6 +40,7 @@ def main(
         artifacts.write_jsonl(scores, rows)
         write_calls(calls, found.calls)
         artifacts.write_json(evaluation, found.evaluation)
+    print(json.dumps(found.evaluation, sort_keys=True))
     usage.report_usage()
 
 
