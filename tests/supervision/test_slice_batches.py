@@ -36,6 +36,11 @@ def test_a_sampled_response_is_trained_as_it_was_sampled(model, tokenizer):
     assert tokenizer("12").input_ids != rows[0].ids[rows[0].num_context :]
 
 
+def test_a_text_that_its_budget_cut_gets_no_end(model, tokenizer):
+    rows, _ = encode_examples([Example(ASK, "xy", None, -0.5, "t", 0, cut=True)], model, tokenizer, 50)
+    assert tokenizer.decode(rows[0].ids[rows[0].num_context :]) == "xy"
+
+
 def test_examples_that_are_too_long_are_left_out_and_counted(model, tokenizer):
     """<u> a b <a> x <eos>: six tokens."""
     two = [Example(ASK, text, None, 1.0, "t", 0) for text in ("x", "xx")]

@@ -15,6 +15,7 @@ rule sample_trajectories:
     output:
         calls="results/slices/{benchmark}/{system}/seed{seed}/{stage}/calls.parquet",
         trajectories="results/slices/{benchmark}/{system}/seed{seed}/{stage}/trajectories.jsonl",
+        run="results/slices/{benchmark}/{system}/seed{seed}/{stage}/run.json",
     log:
         "results/logs/sample_trajectories/{benchmark}/{system}/seed{seed}/{stage}.log",
     benchmark:
@@ -37,7 +38,7 @@ rule sample_trajectories:
         "python -m slmcollab.steps.sample_trajectories --cell {params.cell:q} --code {params.code} --seed {wildcards.seed}"
         " --manifests {input.manifests} --start {input.start} --before {input.before} --problems {input.problems} --prompt {input.prompt:q}"
         " --checkpoints {params.checkpoints} --job ${{SLURM_JOB_ID:-local}}"
-        " --calls {output.calls} --trajectories {output.trajectories} > {log} 2>&1"
+        " --calls {output.calls} --trajectories {output.trajectories} --run {output.run} > {log} 2>&1"
 
 
 rule answer_with_team:

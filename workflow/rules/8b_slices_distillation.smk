@@ -33,7 +33,8 @@ rule distill_team:
     input:
         manifests=team_manifests,
         weights=ancient(team_weights),
-        demonstrations=demonstrations_of,
+        demonstrations=demonstrated("demonstrations.jsonl"),
+        funnel=demonstrated("funnel.json"),
         problems="results/data/{benchmark}/train.jsonl",
         prompt=team_prompt,
     output:
@@ -58,7 +59,7 @@ rule distill_team:
         checkpoints="checkpoints/slices/{benchmark}/{system}/seed{seed}/distilled",
     shell:
         "python -m slmcollab.steps.distill_team --cell {params.cell:q} --code {params.code} --seed {wildcards.seed}"
-        " --manifests {input.manifests} --demonstrations {input.demonstrations} --problems {input.problems}"
+        " --manifests {input.manifests} --demonstrations {input.demonstrations} --funnel {input.funnel} --problems {input.problems}"
         " --prompt {input.prompt:q} --checkpoints {params.checkpoints} --save-every {params.save_every}"
         " --job ${{SLURM_JOB_ID:-local}} --adapters {output.adapters} --training {output.training}"
         " --example {output.example} > {log} 2>&1"

@@ -72,7 +72,9 @@ rule refine_team:
         before=trained,
         calls=lambda wildcards: of_round(wildcards, "calls.parquet"),
         trajectories=lambda wildcards: of_round(wildcards, "trajectories.jsonl"),
+        sampling=lambda wildcards: of_round(wildcards, "run.json"),
         rewards="results/slices/{benchmark}/{system}/seed{seed}/round{number}/rewards.jsonl",
+        counts="results/slices/{benchmark}/{system}/seed{seed}/round{number}/rewards.json",
         problems="results/data/{benchmark}/train.jsonl",
         prompt=team_prompt,
     output:
@@ -97,6 +99,7 @@ rule refine_team:
     shell:
         "python -m slmcollab.steps.refine_team --cell {params.cell:q} --code {params.code} --seed {wildcards.seed}"
         " --manifests {input.manifests} --start {input.start} --before {input.before} --calls {input.calls}"
-        " --trajectories {input.trajectories} --rewards {input.rewards} --problems {input.problems}"
+        " --trajectories {input.trajectories} --sampling {input.sampling} --rewards {input.rewards} --counts {input.counts}"
+        " --problems {input.problems}"
         " --prompt {input.prompt:q} --checkpoints {params.checkpoints} --save-every {params.save_every}"
         " --job ${{SLURM_JOB_ID:-local}} --adapters {output.adapters} --training {output.training} > {log} 2>&1"

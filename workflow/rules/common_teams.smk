@@ -47,9 +47,11 @@ def _before(wildcards, file):
     return [in_stage(wildcards, found, file)] if found else []
 
 
-def demonstrations_of(wildcards):
-    teacher = slices.teacher_of(config, wildcards.system)
-    return in_stage(wildcards, slices.Stage(teacher, "teacher"), "demonstrations.jsonl")
+def demonstrated(file):
+    """Return an input function: a file of the teacher whose trajectories a system learns from."""
+    return lambda wildcards: in_stage(
+        wildcards, slices.Stage(slices.teacher_of(config, wildcards.system), "teacher"), file
+    )
 
 
 def of_round(wildcards, file):

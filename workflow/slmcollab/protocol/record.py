@@ -42,11 +42,30 @@ class TeamFiles:
 
 @dataclass(frozen=True)
 class SampledFiles:
-    """The trajectories that a round learns from, their calls, and the rewards of their steps."""
+    """What a round learns from: trajectories, their calls and the record of their sampling, and rewards of their steps.
+
+    counts: of the rewards, with what they came from.
+    """
 
     calls: Path
     trajectories: Path
+    sampling: Path
     rewards: Path
+    counts: Path
+
+    def read_records(self, start: list[Path]) -> dict[str, Any]:
+        """Return what sampling and rewards recorded; start: the adapters that are to learn, none for untrained models.
+
+        Raises ArtifactError where calls or trajectories are not those that were recorded, or others spoke in them: the
+        likelihood ratios of a clipped refinement would be to somebody else.
+        """
+        record = read_json(self.sampling)
+        for name in ("calls", "trajectories"):
+            if record["outputs"][name] != digest(getattr(self, name)):
+                raise ArtifactError(f"{getattr(self, name)}: not what {self.sampling} records: sample again")
+        if record["inputs"].get("start") != (digest(start[0]) if start else None):
+            raise ArtifactError(f"{self.sampling}: sampled with other adapters than {start}: sample again")
+        return {"sampling": record, "rewards": read_json(self.counts)}
 
 
 def describe_stage(

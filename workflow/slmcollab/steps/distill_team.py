@@ -22,6 +22,7 @@ def main(
     seed: int,
     files: TeamFiles,
     demonstrations: Path,
+    funnel: Path,
     checkpoints: Path,
     save_every: int,
     job: str,
@@ -30,9 +31,8 @@ def main(
     example: Path,
 ) -> None:
     """Teach every slot its steps of the demonstrations; a killed job goes on from its last checkpoint."""
-    settings = json.loads(cell)
-    seeding.fix_threads(settings["numeric_threads"])
-    record = describe_stage(settings, code, seed, files, {"demonstrations": demonstrations})
+    seeding.fix_threads((settings := json.loads(cell))["numeric_threads"])
+    record = describe_stage(settings, code, seed, files, {"demonstrations": demonstrations, "funnel": funnel})
     shown, learned = read_prompt(files.prompt, actions=settings["actions"]), read_trajectories(demonstrations)
     pairs = examples(learned, artifacts.read_problems(files.problems), shown, settings["slots"])
     members, how = read_members(settings, files.manifests), read_settings(settings, save_every)
@@ -41,7 +41,7 @@ def main(
         slots, text = train_members(members, pairs, how, seed=own_seed, folder=folder, adapters=adapters)
         artifacts.write_text(example, text)
         made = {"slots": slots, "stage": settings["stage"], "outputs": {"adapters": artifacts.digest(adapters)}}
-        artifacts.write_json(training, record | made)
+        artifacts.write_json(training, record | {"teacher": artifacts.read_json(funnel)} | made)
     usage.report_usage()
 
 

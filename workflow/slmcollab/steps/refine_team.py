@@ -30,19 +30,19 @@ def main(
     training: Path,
 ) -> None:
     """Refine every slot with the rewards of the steps that it sampled."""
-    settings = json.loads(cell)
-    seeding.fix_threads(settings["numeric_threads"])
-    trained, record = files.read_before(), describe_stage(settings, code, seed, files, vars(sampled))
+    seeding.fix_threads((settings := json.loads(cell))["numeric_threads"])
+    record = describe_stage(settings, code, seed, files, vars(sampled))
+    origin = {"before": files.read_before(), **sampled.read_records(files.start)}
     given = {row["trajectory"]: row["rewards"] for row in artifacts.read_jsonl(sampled.rewards)}
-    read = (read_trajectories(sampled.trajectories), artifacts.read_problems(files.problems))
-    shown = read_prompt(files.prompt, actions=settings["actions"])
-    pairs = examples(*read, shown, settings["slots"], given, read_calls(sampled.calls))
+    problems, shown = artifacts.read_problems(files.problems), read_prompt(files.prompt, actions=settings["actions"])
+    read = (read_trajectories(sampled.trajectories), problems, shown, settings["slots"])
+    pairs = examples(*read, given, read_calls(sampled.calls))
     members, how = read_members(settings, files.manifests, files.start), read_settings(settings, save_every)
     own_seed, folder = seeding.derive(seed, "stage", settings["stage"]), checkpoints / fingerprint(record)
     with one_writer(checkpoints, job):
         slots, _ = train_members(members, pairs, how, seed=own_seed, folder=folder, adapters=adapters, may_idle=True)
         made = {"slots": slots, "stage": settings["stage"], "outputs": {"adapters": artifacts.digest(adapters)}}
-        artifacts.write_json(training, record | made | {"before": trained})
+        artifacts.write_json(training, record | origin | made)
     usage.report_usage()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import tyro
 
-from slmcollab import seeding, usage
+from slmcollab import artifacts, seeding, usage
 from slmcollab.generation.calls import write_calls
 from slmcollab.protocol.collaboration import collaboration
 from slmcollab.protocol.record import TeamFiles, describe_stage
@@ -13,16 +13,26 @@ from slmcollab.protocol.trajectory import write_trajectories
 
 
 def main(
-    *, cell: str, code: str, seed: int, files: TeamFiles, checkpoints: Path, job: str, calls: Path, trajectories: Path
+    *,
+    cell: str,
+    code: str,
+    seed: int,
+    files: TeamFiles,
+    checkpoints: Path,
+    job: str,
+    calls: Path,
+    trajectories: Path,
+    run: Path,
 ) -> None:
     """Let a team work on train problems; a killed job goes on with the questions that it had not finished."""
     settings = json.loads(cell)
     seeding.fix_threads(settings["numeric_threads"])
-    files.read_before()
-    record = describe_stage(settings, code, seed, files)
+    trained, record = files.read_before(), describe_stage(settings, code, seed, files)
     with collaboration(record, files, checkpoints=checkpoints, job=job) as (found, made):
         write_trajectories(trajectories, found)
         write_calls(calls, made)
+        outputs = {"calls": artifacts.digest(calls), "trajectories": artifacts.digest(trajectories)}
+        artifacts.write_json(run, record | {"before": trained, "outputs": outputs})
     usage.report_usage()
 
 

@@ -34,14 +34,16 @@ def encode_examples(
 ) -> tuple[list[Row], int]:
     """Return the examples as ids, and how many were left out for having more than `max_tokens` of them.
 
-    A response that was sampled is trained as it was sampled; one that is only text ends with the model's end of turn.
+    A response that was sampled is trained as it was sampled; one that is only text ends with the model's end of turn,
+    unless its budget ended first.
     A sampled response without any token, which a context gets that fills the model, is left out and counted too.
     """
     end, rows = end_of_turn(model, tokenizer), []
     for example in examples:
         response = example.completion_ids
         if response is None:
-            response = [*tokenizer(example.completion, add_special_tokens=False).input_ids, end]
+            ids = tokenizer(example.completion, add_special_tokens=False).input_ids
+            response = ids if example.cut else [*ids, end]
         context = encode(tokenizer, example.messages)
         rows.append(Row([*context, *response], len(context), example.reward))
     # ASSUME: an example that is longer than max_tokens is left out and counted, not cut.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from slmcollab.artifacts import Problem
 from slmcollab.generation.calls import Call
 from slmcollab.protocol.prompt import Prompt, messages, task_text
+from slmcollab.protocol.response import TRUNCATED
 from slmcollab.protocol.trajectory import Trajectory
 
 
@@ -14,6 +15,7 @@ class Example:
     """What a slot read and said in step `step` of a trajectory; reward: r of eq. 14, 1 for a demonstration.
 
     completion_ids: the response as it was sampled, with its end token if it had one; None where only its text is known.
+    cut: whether its budget ended before it did.
     """
 
     messages: list[dict[str, str]]
@@ -22,6 +24,7 @@ class Example:
     reward: float
     trajectory: str
     step: int
+    cut: bool = False
 
 
 def examples(
@@ -48,6 +51,7 @@ def examples(
         if len(given) != len(trajectory.steps):
             raise ValueError(f"{trajectory.id}: {len(given)} rewards for {len(trajectory.steps)} steps")
         for index, (step, reward) in enumerate(zip(trajectory.steps, given, strict=True)):
+            # ASSUME: a step at a second attempt is learned with the complaint that it read; the first attempt is not.
             # ASSUME: steps that break the protocol are refined by their reward like any other, but never demonstrated.
             if rewards is None and step.anomaly:
                 continue
@@ -55,7 +59,8 @@ def examples(
                 prompt, tasks[trajectory.problem], trajectory.steps[:index], step.slot, slots, step.complaint
             )
             ids = _sampled_ids(trajectory, index, last_calls)
-            found[step.slot].append(Example(read, step.text, ids, reward, trajectory.id, index))
+            cut = step.anomaly == TRUNCATED
+            found[step.slot].append(Example(read, step.text, ids, reward, trajectory.id, index, cut))
     return found
 
 
