@@ -23,15 +23,17 @@ from slices_grid import (
 )
 
 REFERENCE = "cl"
-EQUAL = {"qa": "words", "gsm_hard": "number"}  # scorer -> how two answers are compared; by their text where not named
+# Scorer -> how two answers are compared; by their text where not named.
+EQUAL = {"qa": "words", "gsm_hard": "number", "math": "latex"}
 BEFORE = "cl_no_training"  # the team of CL before it learns anything
 
 
 def table_cell(config: Config) -> dict[str, Any]:
     """Return the cells of Table 1 in print order, then ablations and controls, each with its seeds, none if not run."""
-    keys = ("benchmark", "method", "team", "seeds")
+    keys = ("benchmark", "method", "team", "seeds", "evaluator")
     found = [
-        (benchmark, system, NO_TEAM, seeds) for benchmark, system, seeds in team_cells(config, listed_systems(config))
+        (benchmark, system, NO_TEAM, seeds, _scorer(config, system))
+        for benchmark, system, seeds in team_cells(config, listed_systems(config))
     ]
     cells = [dict(zip(keys, row, strict=True)) for row in found]
     rows = config["slices"]["grid"]["systems"]
@@ -46,7 +48,13 @@ def _scorer(config: Config, system: str) -> str | None:
 
 def _run(config: Config, run: TeamRun, stage: str = GREEDY) -> dict[str, Any]:
     named = {"benchmark": run.benchmark, "method": run.system, "seed": run.seed, "stage": stage}
-    return {**named, "evaluator": _scorer(config, run.system), "models": models_of(config, run.system)}
+    learned = {"evaluator": _scorer(config, run.system), "learns": learns(config, run.system)}
+    return {**named, **learned, "models": models_of(config, run.system)}
+
+
+def learns(config: Config, system: str) -> bool:
+    """Return whether a system is trained: another seed gives one that does not the same greedy answers."""
+    return bool(teacher_of(config, system) or reward_of(config, system))
 
 
 def evaluations(config: Config) -> list[tuple[TeamRun, str]]:
@@ -108,12 +116,8 @@ def _stages(config: Config, run: TeamRun) -> dict[str, Any]:
 
 
 def funnel_cell(config: Config) -> dict[str, Any]:
-    """Return the stages of every run that learns."""
-    return {"runs": [_stages(config, run) for run in team_runs(config) if learns(config, run.system)]}
-
-
-def learns(config: Config, system: str) -> bool:
-    return bool(teacher_of(config, system) or reward_of(config, system))
+    """Return the stages of every run."""
+    return {"runs": [_stages(config, run) for run in team_runs(config)]}
 
 
 def budgets_cell(config: Config) -> dict[str, Any]:
@@ -121,8 +125,7 @@ def budgets_cell(config: Config) -> dict[str, Any]:
     sizes = {
         name: config["models"][name]["size_b"] for name in shown_models(config) if "size_b" in config["models"][name]
     }
-    runs = [_stages(config, run) for run in team_runs(config)]
-    return {"runs": runs, "reference_model": config["slices"]["evaluator"]["model"], "sizes": sizes}
+    return {**funnel_cell(config), "reference_model": config["slices"]["evaluator"]["model"], "sizes": sizes}
 
 
 def shown_models(config: Config) -> list[str]:
@@ -172,6 +175,10 @@ def claims_cell(config: Config) -> dict[str, Any]:
 def figure_cell(config: Config) -> dict[str, Any]:
     """Return the greedy runs, and who scored the steps."""
     return {"runs": [_run(config, run) for run in team_runs(config)], "step_scorer": step_scorer(config)}
+
+
+def figure4_cell(config: Config) -> dict[str, Any]:
+    return figure_cell(config) | {"sizes": budgets_cell(config)["sizes"]}
 
 
 def figure3_runs(config: Config) -> list[TeamRun]:

@@ -4,7 +4,13 @@ import pytest
 from recorded import answer_row, verdict
 
 from slmcollab.analysis.corrections import corrections
-from slmcollab.analysis.missed import first_compliant_then_failed, missed_by_both, solved_only_by_other, source_rates
+from slmcollab.analysis.missed import (
+    Missed,
+    first_compliant_then_failed,
+    missed_by_both,
+    solved_only_by_other,
+    source_rates,
+)
 from slmcollab.analysis.outcomes import Outcome, outcomes
 from slmcollab.analysis.rates import Rate
 from slmcollab.analysis.retention import ranks, retention
@@ -116,8 +122,8 @@ def test_missed_by_both():
     found = missed_by_both(ours, theirs)
     assert (found.count, found.ours, found.baseline) == (2, 0.25, 0.375)
     assert missed_by_both({"q0": ours["q0"]}, {"q0": theirs["q0"]}).ours is None
-    with pytest.raises(ValueError, match="q2"):
-        missed_by_both(ours, {"q0": ours["q0"], "q1": ours["q1"]})
+    # q2 could not be judged on the other side: only q1 is missed by both.
+    assert missed_by_both(ours, {name: theirs[name] for name in ("q0", "q1")}) == Missed(1, 0.5, 0.25)
 
 
 def test_solved_only_by_the_other():
@@ -137,10 +143,24 @@ def test_sources():
     assert source_rates(found) == {"humaneval": Rate(1, 2), "mbpp": Rate(1, 1)}
 
 
-def test_what_was_not_run_is_left_out():
-    scores = {"problems": {"q0": verdict(False, error="not_run: no php"), "q1": verdict(True)}}
-    rows = [answer_row("q0", "x", 2, ["y"]), answer_row("q1", "x", 2)]
-    assert list(outcomes(rows, scores)) == ["q1"]
+def test_what_was_not_judged_is_left_out():
+    scores = {
+        "problems": {
+            "q0": verdict(False, error="not_run: no php", metrics={}),
+            "q1": verdict(True),
+            "q2": verdict(False, error="timed_out", metrics={}),
+            "q3": verdict(False, error="timed_out"),  # a program
+        }
+    }
+    rows = [answer_row("q0", "x", 2, ["y"]), *(answer_row(f"q{i}", "x", 2) for i in (1, 2, 3))]
+    assert list(outcomes(rows, scores)) == ["q1", "q3"]
+
+
+def test_an_intermediate_answer_that_was_not_judged_is_unknown():
+    scores = {"problems": {"q0": verdict(True, [None]), "q1": verdict(False, [None, True])}}
+    found = outcomes([answer_row("q0", "x", 2, ["y"]), answer_row("q1", "x", 3, ["y", "z"])], scores)
+    assert [(one.first, one.discovered) for one in found.values()] == [(None, False), (None, True)]
+    assert corrections(found.values()).num_unanswered == 2
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 from recorded import verdict
 
-from slmcollab.analysis.points import metric_pair, question_points
+from slmcollab.analysis.points import metric_pair, question_points, task_points
 from slmcollab.artifacts import ArtifactError
 
 PROBLEMS = {
@@ -54,3 +54,18 @@ def test_pairs():
     assert metric_pair("f", FILE) == ("weighted", "macro")
     with pytest.raises(ArtifactError, match="f: metrics"):
         metric_pair("f", {"metrics": {"accuracy": 1}})
+
+
+def test_points_of_tasks_keep_the_mean_and_the_weights_of_groups():
+    # Macro points 200/3, 0, 400/3, 0, mean 50. Two tasks of three and one programs: sums by 4 / 2, mean 50 again.
+    points = question_points("f", FILE, "macro")
+    found = task_points(points, {"q0": "t0", "q1": "t0", "q2": "t0", "q3": "q3"})
+    assert found == pytest.approx({"t0": 100.0, "q3": 0.0})
+    assert task_points(points, {id_: id_ for id_ in points}) == points
+
+
+def test_what_was_not_judged_takes_no_part():
+    late = verdict(False, metrics={}, error="timed_out")
+    assert question_points("f", {"metrics": METRICS, "problems": PROBLEMS | {"q5": late}}, "weighted").keys() == {
+        *("q0", "q1", "q2", "q3"),
+    }

@@ -51,6 +51,8 @@ def test_normalisers():
     number = NORMALISERS["number"]
     assert number("x = 1,200.50 dollars") == number("1200.5") != number("1200.51")
     assert number("One or two") == "one or two"
+    latex = NORMALISERS["latex"]
+    assert latex(r"\boxed{\dfrac{1}{2}}") == latex(r"$\frac12$") != latex(r"\frac{2}{1}")
 
 
 @pytest.mark.parametrize(("count", "published"), [(45, "34.09"), (85, "64.39")])

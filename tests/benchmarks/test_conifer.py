@@ -42,9 +42,16 @@ def test_the_hardest_turn_of_each_seed_question_once(tmp_path):
     earth = problems["whatisearth?"]
     assert (earth.id, earth.question) == ("conifer/4", "What is earth? Harder 4.")
     assert earth.messages == [{"role": "user", "content": "What is earth? Harder 4."}]
-    assert (earth.answer, earth.metadata["num_turns"]) == ("Reply 4.", 5)
+    assert earth.metadata["num_turns"] == 5
     assert problems["whatisair?"].question == "What is air?"
     assert problems["whatisfire?"].id in ("conifer/0", "conifer/3")
+
+
+def test_the_reply_of_the_data_set_is_no_gold_answer(tmp_path):
+    splits = conifer.load(local_block(tmp_path), 42)
+    problems = [*splits.train, *splits.dev, *splits.test]
+    assert not any("Reply" in str(problem) for problem in problems)
+    assert {problem.answer for problem in problems} == {None}
 
 
 def test_more_than_the_seed_questions_are_refused(tmp_path):

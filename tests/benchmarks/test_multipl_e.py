@@ -2,16 +2,19 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
+import yaml
 from multipl_e_rows import row
 
-from slmcollab.artifacts import ArtifactError, write_jsonl
+from slmcollab.artifacts import ArtifactError, read_json, write_jsonl
 from slmcollab.benchmarks import hub, multipl_e, multipl_e_python
 from slmcollab.benchmarks.multipl_e_python import humaneval_row, mbpp_row
 from slmcollab.benchmarks.splits import tasks_of, write_splits
 from slmcollab.scoring.code.languages import LANGUAGES
 
+ROOT = Path(__file__).parents[2]
 TASKS = {"test": {"humaneval": 2, "mbpp": 3}, "dev": {"humaneval": 1, "mbpp": 1}}
 NAMES = {
     "humaneval": [f"HumanEval_{number}_hard_{number}" for number in range(5)],
@@ -76,6 +79,17 @@ def test_the_manifest_lists_the_tasks(folder, tmp_path):
     assert {name: len(tasks) for name, tasks in manifest["tasks"].items()} == {"test": 5, "dev": 2, "train": 4}
     assert set(manifest["overlaps"]["tasks"].values()) == {0}
     assert set(manifest["overlaps"]["questions"].values()) == {0}
+
+
+def test_the_published_rule_is_the_loader_s(folder):
+    published = read_json(ROOT / "workflow/splits/multipl_e.json")
+    ours = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))["benchmarks"]["multipl_e"]
+    rule = multipl_e.load(block(folder), published["data_seed"]).rule.replace(str(folder), ours["source"]["id"])
+    assert published["rule"].startswith(rule.split("; 31 of ")[0])
+    assert published["tasks"] == ours["held_out"]
+    assert published["problems"] == {name: ours[f"num_{name}"] for name in ("test", "dev", "train")}
+    held = {name: len(LANGUAGES) * sum(tasks.values()) for name, tasks in published["tasks"].items()}
+    assert held == {name: published["problems"][name] for name in held}
 
 
 def test_hidden_tests_are_never_shown(folder):

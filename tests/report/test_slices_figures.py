@@ -7,13 +7,15 @@ from recorded import call, path
 from slmcollab.analysis.slices_claims.evidence import CL, CONSTANT, NO_DISTILLATION, NO_TRAINING, Run
 from slmcollab.analysis.topology import topologies
 from slmcollab.artifacts import ArtifactError
-from slmcollab.generation.calls import SEARCH, TRAIN
+from slmcollab.generation.calls import EVAL, SEARCH, TRAIN
+from slmcollab.report.budgets_table import PHASES, budget_row, total_size
 from slmcollab.report.slices_figure3 import ablations, figure3_rows, label
 from slmcollab.report.slices_figure3_drawing import draw_figure3, scorer_text
 from slmcollab.report.slices_figure4 import Spent, circles, figure4_rows, spent
 from slmcollab.report.slices_figure4_drawing import draw_figure4
 from slmcollab.report.slices_figure5 import figure5_rows, shapes
 from slmcollab.report.slices_figure5_drawing import draw_figure5
+from slmcollab.report.slices_stages import Stages
 
 METHODS = (CONSTANT, NO_TRAINING, CL, NO_DISTILLATION)
 SCORERS = {CL: "oracle", NO_TRAINING: ""}
@@ -102,7 +104,7 @@ def test_what_a_run_spends():
     ]
     found = spent("calls.parquet", graded, calls)
     # (2·10 + 4·5 + 2·10 + 2·20) / 2 questions; three invocations for two; training is none of it.
-    assert found == Spent("accuracy", 50.0, 50.0, 1.5, {"small": 2.0, "large": 4.0})
+    assert found == Spent("accuracy", 50.0, 50.0, 1.5)
     with pytest.raises(ArtifactError, match=r"calls\.parquet"):
         spent("calls.parquet", graded, calls[4:])
     nothing = {**graded, "metrics": {"accuracy": None, "f1": None}}
@@ -111,17 +113,15 @@ def test_what_a_run_spends():
 
 def spending(benchmarks=("sums",), methods=(NO_TRAINING, CL)):
     return {
-        Run(name, method, seed): Spent(
-            "accuracy", 40.0 + 10 * seed, 60.0 + 60 * seed, place + 1.0, {"s": 2.0, "l": 4.0}
-        )
+        Run(name, method, seed): Spent("accuracy", 40.0 + 10 * seed, 60.0 + 60 * seed, place + 1.0)
         for name in benchmarks
         for place, method in enumerate(methods)
         for seed in (0, 1)
     }
 
 
-def test_weighted_tokens_are_over_all_models_once():
-    rows = [tuple(row.values()) for row in figure4_rows(circles(spending()), SCORERS)]
+def test_weighted_tokens_are_over_the_divisor():
+    rows = [tuple(row.values()) for row in figure4_rows(circles(spending(), 6.0), SCORERS)]
     # 60 and 120 billions x tokens over 2 + 4 billions.
     assert rows[:3] == [
         ("sums", NO_TRAINING, "", "accuracy", "0", "40.000000", "10.000000", "60.000000", "1.000000"),
@@ -129,11 +129,24 @@ def test_weighted_tokens_are_over_all_models_once():
         ("sums", NO_TRAINING, "", "accuracy", "mean", "45.000000", "15.000000", "90.000000", "1.000000"),
     ]
     with pytest.raises(ValueError, match="no runs"):
-        circles({})
+        circles({}, 6.0)
+
+
+def test_a_weighted_token_is_that_of_the_budgets_table():
+    # 50 billions x tokens a question, by 2 + 4 + 14 billions: the large model is in the grid but never speaks.
+    calls = [call(0, size=2.0, tokens=15), call(1, model="middle", size=4.0, tokens=5)]
+    graded = {**scores(50.0, 60.0), "problems": {"q0": {}}}
+    manifests = {"m": {"model": "large", "num_parameters": 14_000_000_000}}
+    divisor = total_size(["small", "middle", "large"], {"small": 2.0, "middle": 4.0}, manifests)
+    entry = {"benchmark": "sums", "method": CL, "seed": 0, "evaluator": None}
+    row = budget_row(Stages(entry, ""), {phase: [] for phase in PHASES} | {EVAL: calls}, [], divisor)
+    (circle,) = circles({Run("sums", CL, 0): spent("calls.parquet", graded, calls)}, divisor)
+    assert circle.seeds[0][1] == 2.5
+    assert row["weighted_tokens_per_question"] == "2.50"
 
 
 def test_figure4_circles_have_areas_in_proportion_to_invocations():
-    (page,) = draw_figure4(circles(spending()), "oracle")
+    (page,) = draw_figure4(circles(spending(), 6.0), "oracle")
     (axes,) = page.axes
     big = {line.get_markersize(): line for line in axes.lines if line.get_marker() == "o"}
     small, large = sorted(big)
@@ -147,7 +160,7 @@ def test_figure4_circles_have_areas_in_proportion_to_invocations():
 def test_figure4_is_legible(count):
     names = [f"$benchmark_{index}$" for index in range(count)]
     methods = (CL, *(f"$method_{index}$" for index in range(11)))
-    assert_texts_are_apart(draw_figure4(circles(spending(names, methods)), "oracle")[0])
+    assert_texts_are_apart(draw_figure4(circles(spending(names, methods), 6.0), "oracle")[0])
 
 
 def spoken(benchmarks=("sums",), methods=(NO_TRAINING, CL)):

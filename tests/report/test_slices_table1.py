@@ -92,7 +92,8 @@ def scores_file(benchmark, system, seed, points, metrics=("accuracy", "f1"), gro
 
 
 def cell(method, seeds, benchmark="sums"):
-    return {"benchmark": benchmark, "method": method, "team": "none", "seeds": seeds}
+    names = {"benchmark": benchmark, "method": method, "team": "none", "seeds": seeds}
+    return names | {"evaluator": "oracle" if method == "cl" else None}
 
 
 GRID = {
@@ -102,6 +103,7 @@ GRID = {
     "step_scorer": "oracle",
     "cells": [cell("single", [0]), cell("mad", []), cell("cl", [0, 1])],
 }
+SEEDS = (("a", "single", 0), ("b", "cl", 0), ("c", "cl", 1))
 FILES = {
     "a": scores_file("sums", "single", 0, [0, 0.5, 0, 0, 0]),
     "b": scores_file("sums", "cl", 0, [1, 1, 1, 1, 0]),
@@ -123,7 +125,8 @@ def test_rows_by_hand():
         ["sums", "cl", "none", "accuracy", "80.00", "0.00", "2"],
         ["sums", "cl", "none", "f1", "85.00", "7.07", "2"],
     ]
-    assert [line.rsplit(",", 1)[1] for line in lines[1:]] == ["0.1250", "0.0625", "", "", "", ""]
+    assert [line.rsplit(",", 2)[1] for line in lines[1:]] == ["0.1250", "0.0625", "", "", "", ""]
+    assert [line.rsplit(",", 1)[1] for line in lines] == ["step_scorer", "", "", "", "", "oracle", "oracle"]
     assert lines[5].split(",")[8:11] == ["81.00", "paper", "-1.00"]
     assert lines[4].split(",")[8:11] == ["50.00", "paper", ""]
 
@@ -146,6 +149,37 @@ def test_macro_weighs_groups_alike():
     assert rows[1].measured.p_value == 0.5
     # The C++ cell cannot vary, the Python cell goes from 0 to 3 of 3: between (0 + 1) / 2 and (1 + 1) / 2.
     assert (rows[3].measured.ci_low, rows[3].measured.ci_high) == pytest.approx((50.0, 100.0))
+
+
+def test_translations_of_a_task_are_one_question():
+    # Two tasks in three languages, cl passes all of both or of the first: 2 of 2^2 flips are as large, or 2 of 2^1.
+    groups = ["humaneval-cpp", "humaneval-py", "humaneval-sh"] * 2
+
+    def programs(system, passed):
+        file = scores_file("code", system, 0, passed, ("weighted", "pass"), groups)
+        for index, row in enumerate(file["problems"].values()):
+            row["task"] = f"humaneval/{index // 3}"
+        return file | {"metrics": dict.fromkeys(("weighted", "macro"), 100 * fmean(passed))}
+
+    grid = {**GRID, "cells": [cell("single", [0], "code"), cell("cl", [0], "code")]}
+    for passed, p_value in (([1] * 6, 0.5), ([1, 1, 1, 0, 0, 0], 1.0)):
+        rows = slices_rows({"a": programs("single", [0] * 6), "b": programs("cl", passed)}, grid, {})
+        assert [row.measured.p_value for row in rows[:2]] == [p_value, p_value]
+    # Of two tasks drawn none is the first in 1/4: the interval has 0 and 100, of programs and of cells.
+    assert [(row.measured.ci_low, row.measured.ci_high) for row in rows[2:]] == [(0.0, 100.0)] * 2
+
+
+def test_an_answer_that_could_not_be_judged_leaves_its_question_to_the_other_seeds():
+    # cl's q0 is judged in one seed, q1 in none: q1 is in no test. The other four differ, upwards: 2 of 2^4 flips.
+    files = {name: scores_file("sums", system, seed, [float(system == "cl")] * 5) for name, system, seed in SEEDS}
+    for name, questions in (("b", ["q0", "q1"]), ("c", ["q1"])):
+        for question in questions:
+            files[name]["problems"][question] |= {"metrics": {}, "error": "timed_out"}
+    rows = slices_rows(files, GRID, {})
+    assert rows[0].measured.p_value == 2 / 16
+    files["c"]["problems"]["q4"] |= {"metrics": {}, "error": "not_run: no compiler"}
+    with pytest.raises(ArtifactError, match=r"c: not the same questions were run, only on one side \['q4'\]"):
+        slices_rows(files, GRID, {})
 
 
 def test_a_file_whose_problems_say_something_else_stops_the_table():

@@ -1,5 +1,7 @@
 """The tidy tables of slices: their quantities, and rows over seeds beside the paper's numbers."""
 
+from dataclasses import replace
+
 import pytest
 from recorded import call, step, trajectory
 
@@ -52,7 +54,7 @@ def test_rows_over_seeds_by_hand():
 
 def test_role_quantities_by_hand():
     # q0: a1 hands over, a2 revises and ends; q1: a1 ends. Three calls, one with an anomaly.
-    calls = [call(0), call(1, anomaly="truncated"), call(2)]
+    calls = [call(0), replace(call(1, anomaly="truncated"), agent="a2"), call(2)]
     found = roles_table.role_quantities(TRAJECTORIES, calls, MODELS)
     assert found["a1", "qwen3-4b", "handoff"] == Quantity(50.0, "percent", Rate(1, 2), 2)
     assert found["a2", "qwen3-8b", "revision"].rate == Rate(1, 1)
@@ -62,6 +64,10 @@ def test_role_quantities_by_hand():
     assert found["all", "", "steps_short_linear"] == Quantity(1.5, "steps", n=2)
     assert found["all", "", "protocol_failure"].rate == Rate(0, 2)
     assert found["all", "", "calls_truncated"].rate == found["all", "", "calls_anomalous"].rate == Rate(1, 3)
+    assert found["a1", "qwen3-4b", "calls_truncated"].rate == Rate(0, 2)
+    assert (
+        found["a2", "qwen3-8b", "calls_truncated"].rate == found["a2", "qwen3-8b", "calls_anomalous"].rate == Rate(1, 1)
+    )
 
 
 @pytest.mark.parametrize(

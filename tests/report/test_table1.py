@@ -91,8 +91,9 @@ def test_difference_is_rounded_once_from_the_unrounded_numbers():
 def test_csv_has_these_columns():
     row = Row(names(), Measured(1.0, None, 1, 0.125, 2.0, 1 / 10_000), 2.0, "page 6")
     assert csv_text(COLUMNS, format_rows([row])) == (
-        "paper,benchmark,method,team,metric,mean,std,n_seeds,published,published_source,difference,ci_low,ci_high,p_value\n"
-        "p,sums,hidden_state,toy,accuracy,1.00,,1,2.00,page 6,-1.00,0.12,2.00,0.0001\n"
+        "paper,benchmark,method,team,metric,mean,std,n_seeds,published,published_source,difference,ci_low,ci_high,p_value,"
+        "step_scorer\n"
+        "p,sums,hidden_state,toy,accuracy,1.00,,1,2.00,page 6,-1.00,0.12,2.00,0.0001,\n"
     )
 
 

@@ -9,7 +9,10 @@ from slmcollab.scoring import team_summary
 from slmcollab.scoring.grader import Grader
 from slmcollab.scoring.score import Score
 
-PROBLEMS = [Problem("m/0", "?", [], "New York"), Problem("m/1", "?", [], "Rome", {"group": "cities"})]
+PROBLEMS = [
+    Problem("m/0", "?", [], "New York", {"task": ["hop 1", "hop 2"]}),
+    Problem("m/1", "?", [], "Rome", {"group": "cities", "task": "mbpp/3"}),
+]
 
 
 def row(id_, answer, *candidates):
@@ -46,9 +49,10 @@ def test_summary_by_hand():
         "candidates": [False, True],
         "error": None,
         "group": None,
+        "task": None,
     }
     assert found["problems"]["m/1"]["candidates"] == [False, True]
-    assert found["problems"]["m/1"]["group"] == "cities"
+    assert (found["problems"]["m/1"]["group"], found["problems"]["m/1"]["task"]) == ("cities", "mbpp/3")
     assert list(found["problems"]) == ["m/0", "m/1"]
 
 
@@ -60,7 +64,8 @@ def test_equal_answers_to_one_problem_are_graded_once():
     assert found["problems"]["m/0"]["candidates"] == [False, True, False]
 
 
-def test_what_was_late_or_raised_counts_as_wrong_and_what_was_not_run_not_at_all():
+@pytest.mark.parametrize("programs", [True, False])
+def test_what_raised_and_late_programs_count_as_wrong_and_what_was_not_judged_not_at_all(programs):
     verdicts = {
         "good": Score(0.5, True, "good", detail={"accuracy": 1.0, "f1": 0.5, "language": "sh"}),
         "late": Score(0.0, False, "late", "timed_out"),
@@ -68,11 +73,16 @@ def test_what_was_late_or_raised_counts_as_wrong_and_what_was_not_run_not_at_all
         "none": Score(0.0, False, "none", "not_run: no compiler"),
     }
     problems = [Problem(f"m/{index}", "?", [], "") for index in range(4)]
-    rows = [row(f"m/{index}", answer) for index, answer in enumerate(verdicts)]
-    found = team_summary.summarise(rows, problems, Counting(verdicts))
-    assert found["metrics"] == {"accuracy": pytest.approx(100 / 3), "f1": pytest.approx(50 / 3)}
+    rows = [row(f"m/{index}", answer, *verdicts) for index, answer in enumerate(verdicts)]
+    found = team_summary.summarise(rows, problems, Counting(verdicts, RUNS_PROGRAMS=programs))
+    # Of good, late and bad where these are programs, of good and bad where the check was late.
+    counted = 2 + programs
+    assert found["metrics"] == {"accuracy": pytest.approx(100 / counted), "f1": pytest.approx(50 / counted)}
     assert found["counts"] == {"errors": 1, "timed_out": 1, "not_run": 1}
-    assert found["problems"]["m/1"]["metrics"] == {"accuracy": 0.0, "f1": 0.0}
+    assert found["problems"]["m/1"]["metrics"] == ({"accuracy": 0.0, "f1": 0.0} if programs else {})
+    assert found["problems"]["m/1"]["error"] == "timed_out"
+    assert found["problems"]["m/0"]["candidates"] == [True, False if programs else None, False, None]
+    assert found["problems"]["m/2"]["metrics"] == {"accuracy": 0.0, "f1": 0.0}
     assert found["problems"]["m/3"]["metrics"] == {}
     assert found["problems"]["m/3"]["error"] == "not_run: no compiler"
 

@@ -7,7 +7,7 @@ import pytest
 import tyro
 from recorded import answer_row, call, step, trajectory, verdict
 
-from slmcollab.artifacts import ArtifactError, Problem, write_json, write_jsonl, write_problems
+from slmcollab.artifacts import ArtifactError, Problem, read_json, write_json, write_jsonl, write_problems
 from slmcollab.generation.calls import write_calls
 from slmcollab.protocol.trajectory import write_trajectories
 from slmcollab.steps import (
@@ -52,7 +52,8 @@ def write_run(folder, method, right):
     problems = {"q0": verdict(right, [True]), "q1": verdict(False)}
     share = 50.0 * right
     scores = {"benchmark": "sums", "system": method, "seed": 0, "stage": "eval", "problems": problems}
-    write_json(folder / "scores.json", scores | {"metrics": {"accuracy": share, "f1": share}})
+    counts = {"num_problems": 2, "counts": {"errors": 0, "timed_out": 1, "not_run": 0}}
+    write_json(folder / "scores.json", scores | counts | {"metrics": {"accuracy": share, "f1": share}})
     write_jsonl(folder / "answers.jsonl", answers)
     write_trajectories(folder / "trajectories.jsonl", trajectories)
     write_calls(folder / "calls.parquet", [call(0), call(1, size=4.0, model="large"), call(2, qid="q1")])
@@ -100,15 +101,17 @@ def pick(rows, *columns, **names):
 
 def test_table1(folder):
     cells = [
-        {"benchmark": "sums", "method": method, "team": "none", "seeds": [0]} for method in ("cl_no_training", "cl")
+        {"benchmark": "sums", "method": method, "team": "none", "seeds": [0], "evaluator": scorer}
+        for method, scorer in (("cl_no_training", None), ("cl", "oracle"))
     ]
     grid = {"paper": "slices", "reference": "cl", "rows": ["cl_no_training", "cl"], "step_scorer": "oracle"}
     options = {"cell": json.dumps({**grid, "cells": cells}), "runs": RUNS, "published": "table1.csv", "tex": "t.tex"}
     rows = run_step(make_slices_table1, "t.csv", **options)
     # One of two questions differs: both flips are as far.
-    assert pick(rows, "method", "mean", "published", "difference", "p_value", metric="accuracy") == [
-        ("cl_no_training", "0.00", "", "", "1.0000"),
-        ("cl", "50.00", "42.37", "7.63", ""),
+    columns = ("method", "mean", "published", "difference", "p_value", "step_scorer")
+    assert pick(rows, *columns, metric="accuracy") == [
+        ("cl_no_training", "0.00", "", "", "1.0000", ""),
+        ("cl", "50.00", "42.37", "7.63", "", "oracle"),
     ]
     assert r"cl & \textbf{50.0} $\uparrow$50.0" in (folder / "t.tex").read_text()
     before = (folder / "t.csv").read_bytes()
@@ -152,9 +155,29 @@ def test_retention(folder):
     assert pick(rows, "method", "mean", against="cl_no_training", measure="missed_by_both") == [("cl", "1.00")]
 
 
+def test_retention_beside_a_run_with_a_late_check_and_not_beside_one_of_other_questions(folder):
+    other = folder / "slices/sums/cl_no_training/seed0/eval"
+    scores, cell = read_json(other / "scores.json"), json.dumps({"runs": BOTH, "reference": "cl", "unranked": []})
+    late = scores["problems"] | {"q1": verdict(False, error="timed_out", metrics={})}
+    write_json(other / "scores.json", scores | {"problems": late})
+    rows = run_step(write_retention_table, "t.csv", cell=cell, runs=RUNS, published="other.csv")
+    # Both have an answer to q0 alone, which we have right.
+    assert pick(rows, "method", "mean", "n", against="cl_no_training", measure="missed_by_both") == [
+        ("cl", "0.00", "1")
+    ]
+    write_json(other / "scores.json", scores | {"problems": {"q0": late["q0"], "q9": late["q1"]}})
+    write_jsonl(other / "answers.jsonl", [answer_row("q0", "2", 2, ["1"]), answer_row("q9", "3", 1)])
+    with pytest.raises(ArtifactError, match=r"cl_no_training.*not the questions of the other runs"):
+        run_step(write_retention_table, "t.csv", cell=cell, runs=RUNS, published="other.csv")
+
+
 def test_funnel(folder):
     rows = run_step(write_funnel_table, "t.csv", cell=json.dumps({"runs": STAGES}), runs=RUNS)
-    assert {row["method"] for row in rows} == {"cl"}
+    assert [row["stage"] for row in rows if row["method"] != "cl"] == ["eval"] * 4
+    for method in ("cl", "cl_no_training"):
+        assert pick(rows, "quantity", "value", stage="eval", method=method) == [
+            *(("num_problems", "2"), ("errors", "0"), ("not_run", "0"), ("timed_out", "1")),
+        ]
     assert pick(rows, "quantity", "value", stage="teacher") == [("sampled", "4"), ("kept", "3"), ("anomalous", "1")]
     assert pick(rows, "slot", "value", stage="distilled", quantity="num_examples") == [("a1", "3"), ("a2", "4")]
     assert pick(rows, "quantity", "value", stage="round1 rewards") == [
@@ -178,9 +201,9 @@ def test_budgets(folder):
     assert [cl[name] for name in ("train_problems", "trajectories")] == ["3", "3"]
     assert [cl[name] for name in ("num_examples", "num_tokens", "num_updates")] == ["14", "120", "8"]
     assert [cl[f"calls_{phase}"] for phase in ("teacher", "rounds", "evaluator", "search", "eval")] == list("31103")
-    assert (cl["output_tokens_rounds"], cl["b_tokens_evaluator"]) == ("7", "140.00")
+    assert (cl["output_tokens_rounds"], cl["b_tokens_evaluator"]) == ("7", "140.000000")
     # Three calls of 10 tokens for two questions: 20 of 1 B and 10 of 4 B, 60 / 2 = 30 B-tokens, by 5 B 6.
-    assert (cl["invocations_per_question"], cl["b_tokens_per_question"]) == ("1.50", "30.00")
+    assert (cl["invocations_per_question"], cl["b_tokens_per_question"]) == ("1.50", "30.000000")
     assert (cl["weighted_tokens_per_question"], cl["published_invocations"]) == ("6.00", "4.0")
     assert [untrained[name] for name in ("train_problems", "num_updates", "calls_eval")] == ["0", "0", "3"]
     assert untrained["published_invocations"] == ""

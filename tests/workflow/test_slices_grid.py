@@ -89,3 +89,14 @@ def test_the_paper_grid_of_slices():
     untrained = {run.seed for run in runs if run.system in ("qwen3_14b", "homo_mas", "cl_no_training")}
     assert untrained == {0}  # greedy answers of models that do not learn are the same for every seed
     assert {run.seed for run in runs if run.system == "cl"} == {0, 1, 2}
+
+
+def test_a_run_says_whether_its_system_is_trained():
+    learns = {run["method"]: run["learns"] for run in shown.claims_cell(PAPER)["runs"]}
+    assert {system for system, trained in learns.items() if not trained} == {"qwen3_14b", "homo_mas", "cl_no_training"}
+
+
+def test_figure4_and_the_budgets_table_have_the_same_models_and_sizes():
+    figure, table = shown.figure4_cell(PAPER), shown.budgets_cell(PAPER)
+    assert figure["sizes"] == table["sizes"]
+    assert [run["models"] for run in figure["runs"]] == [run["models"] for run in table["runs"]]

@@ -7,6 +7,7 @@ rule qualify_trajectories:
     """A teacher's trajectories that a team may learn from, their slots permuted, and how many were dropped for what."""
     input:
         trajectories="results/slices/{benchmark}/{system}/seed{seed}/teacher/trajectories.jsonl",
+        run="results/slices/{benchmark}/{system}/seed{seed}/teacher/run.json",
         problems="results/data/{benchmark}/train.jsonl",
     output:
         demonstrations="results/slices/{benchmark}/{system}/seed{seed}/teacher/demonstrations.jsonl",
@@ -23,8 +24,8 @@ rule qualify_trajectories:
         cell=cell(slices_cells.qualify_cell),
         code=code("slmcollab.steps.qualify_trajectories", "slmcollab.scoring.{scorer}"),
     shell:
-        "python -m slmcollab.steps.qualify_trajectories --cell {params.cell:q} --seed {wildcards.seed} --workers {threads}"
-        " --trajectories {input.trajectories} --problems {input.problems}"
+        "python -m slmcollab.steps.qualify_trajectories --cell {params.cell:q} --code {params.code} --seed {wildcards.seed}"
+        " --workers {threads} --trajectories {input.trajectories} --run {input.run} --problems {input.problems}"
         " --demonstrations {output.demonstrations} --funnel {output.funnel} > {log} 2>&1"
 
 

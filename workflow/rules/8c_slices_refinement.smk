@@ -42,6 +42,7 @@ rule reward_steps:
     input:
         trajectories=lambda wildcards: of_round(wildcards, "trajectories.jsonl"),
         scores=lambda wildcards: of_round(wildcards, "step_scores.jsonl"),
+        evaluation=lambda wildcards: of_round(wildcards, "evaluation.json"),
         problems="results/data/{benchmark}/train.jsonl",
     output:
         rewards="results/slices/{benchmark}/{system}/seed{seed}/round{number}/rewards.jsonl",
@@ -58,8 +59,9 @@ rule reward_steps:
         cell=cell(slices_cells.reward_cell),
         code=code("slmcollab.steps.reward_steps", "slmcollab.scoring.{scorer}"),
     shell:
-        "python -m slmcollab.steps.reward_steps --cell {params.cell:q} --workers {threads}"
-        " --trajectories {input.trajectories} --scores {input.scores} --problems {input.problems}"
+        "python -m slmcollab.steps.reward_steps --cell {params.cell:q} --code {params.code} --workers {threads}"
+        " --trajectories {input.trajectories} --scores {input.scores} --evaluation {input.evaluation}"
+        " --problems {input.problems}"
         " --rewards {output.rewards} --counts {output.counts} > {log} 2>&1"
 
 

@@ -26,6 +26,7 @@ rule plot_slices_figure4:
     """Performance against parameter-weighted output tokens, with the number of invocations."""
     input:
         evaluated(["scores.json", "calls.parquet"], teams_shown.greedy(config)),
+        manifests=manifests_of(teams_shown.shown_models(config)),
     output:
         **reported("slices", "figure4"),
     log:
@@ -34,12 +35,13 @@ rule plot_slices_figure4:
     conda:
         "../../envs/cpu.yaml"
     params:
-        cell=cell(teams_shown.figure_cell),
+        cell=cell(teams_shown.figure4_cell),
         code=code("slmcollab.steps.plot_slices_figure4"),
         runs=lambda wildcards: METHOD_RUN,
     shell:
         "python -m slmcollab.steps.plot_slices_figure4 --cell {params.cell:q} --runs {params.runs:q}"
-        " --figure-pdf {output.pdf} --figure-png {output.png} --figure-csv {output.csv} > {log} 2>&1"
+        " --manifests {input.manifests} --figure-pdf {output.pdf} --figure-png {output.png}"
+        " --figure-csv {output.csv} > {log} 2>&1"
 
 
 rule plot_slices_figure5:

@@ -3,8 +3,9 @@
 
 
 rule write_funnel_table:
-    """What was kept and dropped at every stage of learning."""
+    """What was kept and dropped at every stage of learning, and what could not be judged at the end."""
     input:
+        evaluated(["scores.json"], teams_shown.greedy(config)),
         learned(teacher=["funnel.json"], distilled=RECORD, scored=["evaluation.json"], round=["rewards.json", *RECORD]),
     output:
         slices_table("table_funnel.csv"),

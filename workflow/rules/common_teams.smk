@@ -56,7 +56,7 @@ def demonstrated(file):
 
 def of_round(wildcards, file):
     """Return a file of the stage that holds a round's trajectories; step scores only where they are the reward."""
-    if file == "step_scores.jsonl" and slices.reward_of(config, wildcards.system) != slices.SCORES:
+    if file in ("step_scores.jsonl", "evaluation.json") and slices.reward_of(config, wildcards.system) != slices.SCORES:
         return []
     return in_stage(wildcards, slices.sampled_at(config, wildcards.system, int(wildcards.number)), file)
 

@@ -8,6 +8,7 @@ import pytest
 from slices_worlds import BENCHMARKS, IDS, ROLES, Q, each, outcome, share, world
 
 from slmcollab.analysis.claims.verdicts import FAILS, HOLDS, NOT_RUN, findings
+from slmcollab.analysis.slices_claims.changes import ALONE
 from slmcollab.analysis.slices_claims.claims import CLAIMS, judge
 from slmcollab.analysis.slices_claims.evidence import (
     CL,
@@ -67,6 +68,34 @@ def test_every_claim_has_one_verdict_and_holds_in_its_world():
     assert {row.part.published for row in rows} == {None}
 
 
+def test_one_seed_is_enough_of_a_system_that_does_not_learn():
+    evidence = world()
+    once = (SINGLE, HOMO_MAS, NO_TRAINING)
+    kept = {run: of for run, of in evidence.measures.items() if run.method not in once or run.seed == 0}
+    rows = judge(replace(evidence, measures=kept))
+    assert {row.part.verdict for row in rows if row.row == "verdict"} == {HOLDS}
+    assert not [row.part.label for row in rows if ALONE in row.part.reason]
+    # Sampled answers of such a system differ from seed to seed.
+    assert not replace(evidence, measures=kept).ratios("math", SINGLE, "accuracy", sampled=True)[0].fixed
+
+
+def test_one_seed_of_systems_that_learn_leaves_all_but_counts_and_ranks_open():
+    rows = judge(world(seeds=(0,)))
+    verdicts = {row.claim: row.part for row in rows if row.row == "verdict"}
+    assert {name for name, part in verdicts.items() if part.verdict == HOLDS} == {"B2", "B3", "B11"}
+    assert {part.verdict for part in verdicts.values()} == {HOLDS, NOT_RUN}
+    assert verdicts["B2"].reason == f"above on 10 of 10{ALONE}"
+
+
+def test_corrected_answers_are_counted_where_they_are_shown():
+    # 40 and 20 of 100 questions, half a question more over the two seeds.
+    rows = judge_one(world(**SMALL), CLAIM["B16"])
+    part = next(row.part for row in rows if row.part.quantity == f"corrected answers, {NO_STEP_SCORES} less {CL}")
+    assert (part.measured, part.unit, part.n) == (-20.0, "questions", 100)
+    assert part.reason == "40.50 → 20.50, below"
+    assert part.p_value < 0.001
+
+
 EQUAL = {"value": lambda seed: share(80, seed, scale=100.0)}
 BROKEN = {
     "B1": setting(SINGLE, METRIC, **EQUAL),
@@ -83,7 +112,7 @@ BROKEN = {
     "B12": setting(CL, ["share of long_linear"], lambda seed: share(5, seed), "musique"),
     "B13": setting(CL, ["steps of short_cyclic"], lambda seed: each(2, seed), "math"),
     "B14": setting(CL, ["a2 termination"], lambda seed: share(90, seed), "musique"),
-    "B15": setting(NO_DISTILLATION, ["corrected"], lambda seed: share(60, seed, under=np.full(Q, 1 / Q)), "musique"),
+    "B15": setting(NO_DISTILLATION, ["corrected"], lambda seed: share(60, seed), "musique"),
     "B16": setting(NO_STEP_SCORES, ["steps"], lambda seed: each(2, seed), "musique"),
     "B17": setting(CL, ["solved humaneval"], lambda seed: share(90, seed), "multipl_e"),
     "B18": setting(HOMO_CL, METRIC, **EQUAL),

@@ -9,6 +9,7 @@ from slmcollab.analysis.slices_claims.measures import (
     metric_measures,
     outcome_measures,
     trajectory_measures,
+    with_tasks,
 )
 from slmcollab.artifacts import ArtifactError
 from slmcollab.generation.calls import SEARCH
@@ -28,6 +29,15 @@ def test_metrics_in_points_per_question():
         metric_measures("scores.json", {"metrics": {"accuracy": 60.0, "f1": 75.0}, "problems": problems})
 
 
+def test_questions_know_the_task_that_they_are_a_version_of():
+    problems = {f"q{index}": verdict(True) for index in range(3)}
+    problems["q0"] |= {"task": "humaneval/1"}
+    problems["q1"] |= {"task": None}
+    scores = {"metrics": {"accuracy": 100.0, "f1": 100.0}, "problems": problems}
+    found = with_tasks(metric_measures("scores.json", scores), scores)
+    assert found["f1"].tasks == ("humaneval/1", "q1", "q2")
+
+
 def test_what_became_of_the_questions():
     # q0: wrong, then right (corrected). q1: right and kept. q2: right, then lost. q3: one step, wrong: no candidate.
     answers = [
@@ -44,7 +54,7 @@ def test_what_became_of_the_questions():
     }
     found = outcome_measures(outcomes(answers, {"problems": problems}))
     assert value(found["first answer right"]) == 2 / 4
-    assert value(found["corrected"]) == pytest.approx(1.0)  # a number of questions
+    assert value(found["corrected"]) == 1 / 4
     assert (found["retention"].over.sum(), found["retention"].under.sum()) == (1, 2)
     assert value(found["compliant, then failed"]) == 1 / 4
     assert value(found["steps"]) == 8 / 4

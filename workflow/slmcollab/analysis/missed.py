@@ -19,16 +19,24 @@ class Missed:
     baseline: float | None
 
 
+def shared(ours: Outcomes, other: Outcomes) -> list[str]:
+    """Return the questions on which both sides were judged."""
+    return [name for name in ours if name in other]
+
+
 def missed_by_both(ours: Outcomes, baseline: Outcomes) -> Missed:
-    """Return both sides' partial match on what neither has right; raises ValueError for different questions."""
-    both = [name for name in _shared(ours, baseline) if not ours[name].correct and not baseline[name].correct]
+    """Return both sides' partial match on what neither has right, of the questions on which both were judged."""
+    both = [name for name in shared(ours, baseline) if not ours[name].correct and not baseline[name].correct]
     means = [fmean(side[name].score for name in both) if both else None for side in (ours, baseline)]
     return Missed(len(both), *means)
 
 
 def solved_only_by_other(ours: Outcomes, other: Outcomes) -> Rate:
-    """Return, of the problems that only `other` solves, those for which no intermediate answer of ours was right."""
-    alone = [name for name in _shared(ours, other) if other[name].correct and not ours[name].correct]
+    """Return, of the problems that only `other` solves, those for which no intermediate answer of ours was right.
+
+    Those of which one side was not judged take no part.
+    """
+    alone = [name for name in shared(ours, other) if other[name].correct and not ours[name].correct]
     return rate(not ours[name].discovered for name in alone)
 
 
@@ -47,9 +55,3 @@ def source_rates(outcomes: Outcomes) -> dict[str, Rate]:
 def first_compliant_then_failed(outcomes: Iterable[Outcome]) -> Rate:
     """Return, of all questions, those whose first answer satisfies all constraints and whose final one does not."""
     return rate(outcome.first is True and not outcome.correct for outcome in outcomes)
-
-
-def _shared(ours: Outcomes, other: Outcomes) -> list[str]:
-    if ours.keys() != other.keys():
-        raise ValueError(f"different questions: only one side has {sorted(ours.keys() ^ other.keys())[:3]}")
-    return list(ours)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-NOT_RUN = "not_run"  # an error of this kind says nothing about the answer: a compiler was missing
+from slmcollab.scoring.score import NOT_RUN as NOT_RUN
 
 
 @dataclass(frozen=True)
@@ -12,8 +12,8 @@ class Outcome:
     """One question of a run.
 
     first: whether the first non-empty answer was right, which is the final one where no step before the last gave any;
-    None where there is no answer. discovered: whether some answer of a step t < T was right. correct, score (0 to 1)
-    and group (such as humaneval-cpp) are the final answer's.
+    None where there is no answer, or it was not judged. discovered: whether some answer of a step t < T was judged
+    right. correct, score (0 to 1) and group (such as humaneval-cpp) are the final answer's.
     """
 
     first: bool | None
@@ -24,8 +24,13 @@ class Outcome:
     group: str | None
 
 
+def is_judged(verdict: Mapping[str, Any]) -> bool:
+    """Return whether a verdict of scores.json says anything about the final answer: else it has no metrics."""
+    return bool(verdict["metrics"])
+
+
 def outcomes(answers: Sequence[Mapping[str, Any]], scores: Mapping[str, Any]) -> dict[str, Outcome]:
-    """Return problem -> Outcome in the order of the answers, without those that were not run.
+    """Return problem -> Outcome in the order of the answers, without those that were not judged.
 
     answers: rows of answers.jsonl; scores: the scores.json made of them. Raises ValueError where the two do not hold
     the same problems, or not as many intermediate answers.
@@ -36,7 +41,7 @@ def outcomes(answers: Sequence[Mapping[str, Any]], scores: Mapping[str, Any]) ->
     found = {}
     for row in answers:
         verdict = problems[row["id"]]
-        if (verdict["error"] or "").startswith(NOT_RUN):
+        if not is_judged(verdict):
             continue
         candidates = verdict["candidates"]
         if len(candidates) != len(row["candidates"]):
@@ -44,7 +49,7 @@ def outcomes(answers: Sequence[Mapping[str, Any]], scores: Mapping[str, Any]) ->
         last = verdict["correct"] if row["answer"] else None
         found[row["id"]] = Outcome(
             first=candidates[0] if candidates else last,
-            discovered=any(candidates),
+            discovered=True in candidates,
             correct=verdict["correct"],
             num_steps=row["num_steps"],
             score=verdict["score"],

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from slmcollab.analysis.outcomes import NOT_RUN
+from slmcollab.analysis.outcomes import NOT_RUN, is_judged
 from slmcollab.artifacts import ArtifactError
 
 PAIRS = (("accuracy", "f1"), ("weighted", "macro"), ("coverage", "explicit"))  # what Table 1 prints of a benchmark
@@ -38,13 +38,12 @@ def run_problems(scores: Scores) -> dict[str, Mapping[str, Any]]:
 
 
 def question_points(name: str, scores: Scores, metric: str) -> dict[str, float]:
-    """Return percent points of every question that was run; their plain mean is the metric, {} where none was.
+    """Return percent points of every question that was judged; their plain mean is the metric, {} where none was.
 
     In a mean over groups a question weighs more in a small group, and so may have more than 100. Raises ArtifactError
     where the questions of the file do not add up to its metric.
     """
-    # ASSUME: a paired test of a macro average flips single programs, each weighed by the size of its group.
-    rows = run_problems(scores)
+    rows = {id_: row for id_, row in scores["problems"].items() if is_judged(row)}
     groups = {id_: group_of(metric, row) for id_, row in rows.items()}
     sizes = Counter(groups.values())
     try:
@@ -56,3 +55,21 @@ def question_points(name: str, scores: Scores, metric: str) -> dict[str, float]:
     if (mean is None) != (value is None) or (mean is not None and abs(mean - value) > TOLERANCE):
         raise ArtifactError(f"{name}: {metric} is {value}, its problems say {mean}")
     return points
+
+
+def task_of(id_: str, row: Mapping[str, Any]) -> str:
+    """Return the task that a problem is a version of, such as humaneval/12, itself where it has none."""
+    return row.get("task") or id_
+
+
+def task_points(points: Mapping[str, float], tasks: Mapping[str, str]) -> dict[str, float]:
+    """Return percent points of every task, whose plain mean is that of the questions.
+
+    tasks: question -> task. A task has the sum of its questions' points, by the mean number of questions a task: so a
+    question keeps the weight that its group gives it. Where each question is its own task its points are unchanged.
+    """
+    # ASSUME: tests and intervals take all translations of a task as one, each program weighed by the size of its group.
+    sums: dict[str, float] = {}
+    for id_, value in points.items():
+        sums[tasks[id_]] = sums.get(tasks[id_], 0.0) + value
+    return {task: total * (len(sums) / len(points)) for task, total in sums.items()}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from slmcollab.analysis.rates import Rate, rate
 from slmcollab.protocol.trajectory import HANDOFF, TERMINATE, Step, Trajectory
+from slmcollab.scoring import latex
 from slmcollab.scoring.gsm_hard import parse_number
 from slmcollab.scoring.overlap import normalise
 
@@ -34,7 +35,8 @@ def rounded_number(answer: str) -> str:
     return plain(answer) if found is None else f"{found:.9f}"
 
 
-NORMALISERS = {"text": plain, "words": normalise, "number": rounded_number}  # by the name that a config gives
+# By the name that a config gives.
+NORMALISERS = {"text": plain, "words": normalise, "number": rounded_number, "latex": latex.plain}
 
 
 def roles(

@@ -13,7 +13,8 @@ KIND = "Easy-to-Hard"
 def load(block: dict[str, Any], data_seed: int) -> Splits:
     """Return num_test, num_dev and num_train conversations of the kind Easy-to-Hard, drawn with data_seed.
 
-    A conversation's problem is its last user turn alone; its answer is the reply to that turn, which nobody is shown.
+    A conversation's problem is its last user turn alone. It has no answer: the reply to that turn is one model's, no
+    gold that an evaluator could be shown, and is left out.
     No seed question, the first turn with spaces and case aside, is in two splits or twice in one. block["source"] is
     {id, revision} on the hub or {path: folder with train_sft.jsonl}. Ids are {benchmark}/{row}. Raises ArtifactError if
     the file or the data set cannot be had, a row is malformed (naming it) or there are too few.
@@ -51,6 +52,5 @@ def _problem(benchmark: str, index: int, row: dict[str, Any]) -> Problem:
     if not users or not all(turns[place][1] for place in users):
         raise ArtifactError(f"{benchmark} row {index}: messages has no user turn, or an empty one")
     first, last = turns[users[0]][1], turns[users[-1]][1]
-    reply = next((text for role, text in turns[users[-1] :] if role == "assistant"), None)
     metadata = {"task": "".join(first.lower().split()), "num_turns": len(users)}
-    return Problem(f"{benchmark}/{index}", last, [{"role": "user", "content": last}], reply, metadata)
+    return Problem(f"{benchmark}/{index}", last, [{"role": "user", "content": last}], None, metadata)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from jinja2.exceptions import TemplateError
 from transformers import PreTrainedTokenizerBase
@@ -31,8 +32,10 @@ def encode(tokenizer: PreTrainedTokenizerBase, messages: Messages) -> list[int]:
     """Return the prompt's ids, up to where the answer starts, with at most one beginning-of-sequence token.
 
     A template without a system role gets the system text at the head of the first user turn. A tokenizer without a
-    template (a base model) reads the messages' texts, each but the last followed by a blank line, then a newline.
+    template (a base model) reads the messages' texts, each but the last followed by a blank line, then a newline. No
+    text of a message becomes a special token, whatever it spells.
     """
+    messages = _defused(tokenizer, messages)
     if tokenizer.chat_template is None:
         return tokenizer(_plain_text(messages)).input_ids
     return _ids(tokenizer, _render(tokenizer, messages, header=True))
@@ -47,6 +50,7 @@ def encode_parts(tokenizer: PreTrainedTokenizerBase, messages: Messages) -> tupl
     prompt = encode(tokenizer, messages)
     if tokenizer.chat_template is None:
         return prompt, []
+    messages = _defused(tokenizer, messages)
     turn = _ids(tokenizer, _render(tokenizer, messages, header=False))
     if prompt[: len(turn)] != turn:
         raise ValueError(
@@ -72,6 +76,25 @@ def spoken(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> str:
 def _ids(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
     # The template has written its own special tokens; the tokenizer's would double the first one.
     return tokenizer(text, add_special_tokens=False).input_ids
+
+
+def _defused(tokenizer: PreTrainedTokenizerBase, messages: Messages) -> list[dict[str, str]]:
+    """Return messages without special tokens: a question, or what another model said, could forge a turn with them."""
+    # ASSUME: a special token that a text spells out is broken by a space behind its first character.
+    spelt = _special(tokenizer)
+
+    def defuse(text: str) -> str:
+        return spelt.sub(lambda found: f"{found[0][0]} {found[0][1:]}", text)
+
+    return [{**message, "content": defuse(message["content"])} for message in messages]
+
+
+@lru_cache(maxsize=8)
+def _special(tokenizer: PreTrainedTokenizerBase) -> re.Pattern[str]:
+    """Return what matches a special token of two characters or more, and nothing where there is none."""
+    tokens = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
+    longest = sorted((token for token in tokens if len(token) > 1), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest)) or "(?!)")
 
 
 def _plain_text(messages: Messages) -> str:

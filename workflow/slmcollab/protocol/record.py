@@ -68,6 +68,14 @@ class SampledFiles:
         return {"sampling": record, "rewards": read_json(self.counts)}
 
 
+def describe_light(
+    cell: Mapping[str, Any], code: str, inputs: Mapping[str, Path], seed: int | None = None
+) -> dict[str, Any]:
+    """Return {cell, code, seed, inputs} of a job that runs no model; inputs: label -> what it reads, as sha256."""
+    digests = {label: digest(path) for label, path in inputs.items()}
+    return {"cell": dict(cell), "code": code, "seed": seed, "inputs": digests}
+
+
 def describe_stage(
     cell: Mapping[str, Any], code: str, seed: int, files: TeamFiles, others: Mapping[str, Path] | None = None
 ) -> dict[str, Any]:

@@ -17,7 +17,7 @@ class Step:
 
     text is the response as it was given; reasoning, answer, action and target are what could be parsed of it: "" or
     None where nothing could. anomaly is its kind where the protocol was broken in the last attempt, else None.
-    complaint is the anomaly of the first attempt where there was a second, which read a complaint about it.
+    complaint is the anomaly of the attempt before the last, which the last read a complaint about, else None.
     """
 
     slot: str

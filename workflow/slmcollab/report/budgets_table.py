@@ -11,6 +11,7 @@ from slmcollab.report.slices_stages import Stages
 from slmcollab.report.tables import format_number
 
 TEACHER, ROUNDS, EVALUATOR = "teacher", "rounds", "evaluator"
+B_DECIMALS = 6  # a toy model has millionths of a billion parameters
 PHASES = (TEACHER, ROUNDS, EVALUATOR, SEARCH, EVAL)
 TRAINED = ("num_examples", "num_tokens", "num_updates")  # of training.json, added up over slots and stages
 COLUMNS = (
@@ -92,13 +93,14 @@ def budget_row(
     for phase in PHASES:
         row[f"calls_{phase}"] = str(len(phases[phase]))
         row[f"output_tokens_{phase}"] = str(sum(call.output_tokens for call in phases[phase]))
-        row[f"b_tokens_{phase}"] = format_number(weighted_sum(phases[phase]))
+        row[f"b_tokens_{phase}"] = format_number(weighted_sum(phases[phase]), B_DECIMALS)
     num_questions = len({call.qid for call in phases[EVAL]})
     if num_questions:
         spent = cost([*phases[SEARCH], *phases[EVAL]], num_questions, divisor)
         row["invocations_per_question"] = format_number(spent.invocations)
-        for name in ("output_tokens", "b_tokens", "weighted_tokens"):
-            row[f"{name}_per_question"] = format_number(getattr(spent, name))
+        row["output_tokens_per_question"] = format_number(spent.output_tokens)
+        row["b_tokens_per_question"] = format_number(spent.b_tokens, B_DECIMALS)
+        row["weighted_tokens_per_question"] = format_number(spent.weighted_tokens)
     return row
 
 

@@ -1,23 +1,26 @@
-"""The funnel: what each stage of a system's training kept and dropped."""
+"""The funnel: what each stage of a system kept and dropped."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from slmcollab.artifacts import read_json
+from slmcollab.report.slices_runs import EVAL
 from slmcollab.report.slices_stages import Stages
 from slmcollab.report.tables import format_number
 
 COLUMNS = ("benchmark", "method", "evaluator", "seed", "stage", "slot", "quantity", "value")
 AGREEMENT = "agreement"  # of an evaluator with the true scores, where a world knows them
-FIRST = ("sampled", "trajectories", "kept", "num_examples")  # what stands on top; the rest follows by name
+# What stands on top; the rest follows by name.
+FIRST = ("sampled", "trajectories", "kept", "num_examples", "num_problems")
 
 
 def funnel_rows(stages: Stages) -> list[dict[str, str]]:
     """Return a row per number of each file of counts of a run, stage by stage; raises ArtifactError naming a bad file.
 
     Files: the teacher's funnel.json, the distillation's training.json, and of each round evaluation.json (where an
-    evaluator scored its steps), rewards.json and training.json. Numbers with a fraction have four decimals.
+    evaluator scored its steps), rewards.json and training.json, and the counts of the greedy evaluation's scores.json.
+    Numbers with a fraction have four decimals.
     """
     rows = []
     for stage, path in _files(stages):
@@ -27,6 +30,9 @@ def funnel_rows(stages: Stages) -> list[dict[str, str]]:
             for quantity, value in _numbers(counts):
                 row = {"stage": stage, "slot": slot, "quantity": quantity, "value": value}
                 rows.append(stages.names | row)
+    scores = read_json(stages.folder(stages.entry["method"], EVAL) / "scores.json")
+    graded = {"num_problems": scores["num_problems"], **scores["counts"]}
+    rows += [stages.names | {"stage": EVAL, "slot": "", "quantity": q, "value": value} for q, value in _numbers(graded)]
     return rows
 
 

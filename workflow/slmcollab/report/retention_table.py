@@ -1,10 +1,16 @@
 """The table of retention: what becomes of first and intermediate answers, alone and beside other systems."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from slmcollab.analysis.corrections import corrections
-from slmcollab.analysis.missed import first_compliant_then_failed, missed_by_both, solved_only_by_other, source_rates
+from slmcollab.analysis.missed import (
+    first_compliant_then_failed,
+    missed_by_both,
+    shared,
+    solved_only_by_other,
+    source_rates,
+)
 from slmcollab.analysis.outcomes import Outcome
 from slmcollab.analysis.points import metric_pair
 from slmcollab.analysis.rates import Rate
@@ -69,39 +75,43 @@ def outcome_quantities(outcomes: Outcomes, *, compliance: bool) -> Quantities:
 def comparison_quantities(ours: Outcomes, others: Mapping[str, Outcomes]) -> Quantities:
     """Return (measure, method) -> quantity of a run beside each other method's run of the same seed.
 
-    missed_by_both: questions; partial_match and partial_match_against: both sides' mean metric on these in percent;
-    solved_only_by_other: questions; without_right_candidate: the percentage of these of which we had no right
-    intermediate answer. Raises ValueError where they answered other questions.
+    Questions that one side was not judged on do not count. missed_by_both: questions; partial_match and
+    partial_match_against: both sides' mean metric on these in percent; solved_only_by_other: questions;
+    without_right_candidate: the percentage of these of which we had no right intermediate answer.
     """
     found: dict[tuple[str, ...], Quantity] = {}
     for method, outcomes in others.items():
         missed, alone = missed_by_both(ours, outcomes), solved_only_by_other(ours, outcomes)
-        found["missed_by_both", method] = Quantity.count(missed.count, len(ours))
+        num_judged = len(shared(ours, outcomes))
+        found["missed_by_both", method] = Quantity.count(missed.count, num_judged)
         found["partial_match", method] = Quantity.percent(missed.ours, missed.count)
         found["partial_match_against", method] = Quantity.percent(missed.baseline, missed.count)
-        found["solved_only_by_other", method] = Quantity.count(alone.total, len(ours))
+        found["solved_only_by_other", method] = Quantity.count(alone.total, num_judged)
         found["without_right_candidate", method] = Quantity.share(alone)
     return found
 
 
 def retention_measures(runs: Iterable[RunFiles], reference: str) -> list[Measured]:
-    """Return the quantities of every run, those of the reference beside the runs of its benchmark, stage and seed."""
+    """Return the quantities of every run, those of the reference beside the runs of its benchmark, stage and seed.
+
+    Raises ArtifactError naming a run that answered other questions than those.
+    """
     found: dict[tuple[str, str, int], dict[str, Outcomes]] = {}
+    asked: dict[tuple[str, str, int], Set[str]] = {}
     measured = []
     for run in runs:
-        outcomes = run.outcomes()
-        found.setdefault((run.names["benchmark"], run.names["stage"], run.seed), {})[run.names["method"]] = outcomes
-        quantities = outcome_quantities(outcomes, compliance=constrained(run.scores()))
+        outcomes, scores = run.outcomes(), run.scores()
+        key = (run.names["benchmark"], run.names["stage"], run.seed)
+        if asked.setdefault(key, scores["problems"].keys()) != scores["problems"].keys():
+            raise ArtifactError(f"{run.folder}: not the questions of the other runs of {key}")
+        found.setdefault(key, {})[run.names["method"]] = outcomes
+        quantities = outcome_quantities(outcomes, compliance=constrained(scores))
         measured.append(Measured(run.names, run.seed, quantities))
     for index, (names, seed, quantities) in enumerate(measured):
         if names["method"] == reference:
             others = dict(found[names["benchmark"], names["stage"], seed])
             ours = others.pop(reference)
-            try:
-                compared = comparison_quantities(ours, others)
-            except ValueError as error:
-                raise ArtifactError(f"{names['benchmark']}, seed {seed}: {error}") from error
-            measured[index] = Measured(names, seed, {**quantities, **compared})
+            measured[index] = Measured(names, seed, {**quantities, **comparison_quantities(ours, others)})
     return measured
 
 

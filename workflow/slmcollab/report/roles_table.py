@@ -33,8 +33,8 @@ def role_quantities(
 
     models: slot -> model; normalise: see `roles`. A slot's measures: revision, handoff, termination and final_answer in
     percent, steps a question. The team's: share_ and steps_ of each kind of trajectory, step counts as recorded;
-    any_anomaly, protocol_failure and the other `question_failures` in percent of the questions; calls_anomalous and
-    calls_ of each kind of anomaly in percent of the calls.
+    any_anomaly, protocol_failure and the other `question_failures` in percent of the questions. Both have
+    calls_anomalous and calls_ of each kind of anomaly, in percent of their calls.
     """
     found: dict[tuple[str, ...], Quantity] = {}
     for slot, role in roles(trajectories, list(models), normalise).items():
@@ -42,15 +42,18 @@ def role_quantities(
             found[slot, models[slot], measure] = Quantity.share(getattr(role, measure))
         steps = role.steps / len(trajectories) if trajectories else None
         found[slot, models[slot], "steps"] = Quantity(steps, "steps", n=len(trajectories))
+        found |= _anomalies(slot, models[slot], [call for call in calls if call.agent == slot])
     for kind, shape in topologies(trajectories).items():
         found[ALL, "", f"share_{kind}"] = Quantity.share(Rate(shape.count, len(trajectories)))
         found[ALL, "", f"steps_{kind}"] = Quantity(shape.mean_steps, "steps", n=shape.count)
     for measure, rate in question_failures(trajectories).items():
         found[ALL, "", measure] = Quantity.share(rate)
-    found[ALL, "", "calls_anomalous"] = Quantity.share(call_failures(calls))
-    for kind, rate in call_anomalies(calls).items():
-        found[ALL, "", f"calls_{kind}"] = Quantity.share(rate)
-    return found
+    return found | _anomalies(ALL, "", calls)
+
+
+def _anomalies(slot: str, model: str, calls: Sequence[Call]) -> Quantities:
+    found = {(slot, model, f"calls_{kind}"): Quantity.share(rate) for kind, rate in call_anomalies(calls).items()}
+    return {(slot, model, "calls_anomalous"): Quantity.share(call_failures(calls))} | found
 
 
 def printed_role(names: Mapping[str, str]) -> tuple[str, str] | None:

@@ -17,16 +17,12 @@ COLUMNS = ("benchmark", "method", "step_scorer", "metric", "seed", *QUANTITIES)
 
 
 class Spent(NamedTuple):
-    """One run: its first metric in percent points; billions of parameters x tokens and invocations a question.
-
-    sizes: model -> billions of parameters, of all models that spoke.
-    """
+    """One run: its first metric in percent points; billions of parameters x tokens and invocations a question."""
 
     metric: str
     performance: float
     b_tokens: float
     invocations: float
-    sizes: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -53,18 +49,16 @@ def spent(name: str, scores: Mapping[str, Any], calls: Sequence[Call]) -> Spent 
     if value is None:
         return None
     found = cost(counted, len(scores["problems"]), 1.0)
-    return Spent(metric, value, found.b_tokens, found.invocations, {call.model: call.model_b for call in counted})
+    return Spent(metric, value, found.b_tokens, found.invocations)
 
 
-def circles(runs: Mapping[Run, Spent]) -> list[Circle]:
+def circles(runs: Mapping[Run, Spent], divisor: float) -> list[Circle]:
     """Return the methods of each benchmark, in the order of the runs; raises ValueError where there is no run.
 
-    A weighted token is B tokens of a model of B billions of parameters, over the sizes of all models that spoke, each
-    once.
+    divisor: see `cost`.
     """
     if not runs:
         raise ValueError("no runs to show")
-    divisor = sum(dict(sorted(pair for run in runs.values() for pair in run.sizes.items())).values())
     found: dict[tuple[str, str], Circle] = {}
     for run, of in runs.items():
         circle = found.setdefault((run.benchmark, run.method), Circle(*run[:2], of.metric, {}))

@@ -8,8 +8,8 @@ from slmcollab.analysis.points import Scores, metric_pair
 from slmcollab.report.latex import MISSING, escape, latex_table, seeds_note
 from slmcollab.report.measured import Measured
 from slmcollab.report.rows import Published, Row
-from slmcollab.report.slices_measured import measure, system_points
-from slmcollab.report.table1 import NAMES
+from slmcollab.report.slices_measured import Points, measure, system_points
+from slmcollab.report.table1 import NAMES, STEP_SCORER
 from slmcollab.report.tables import Key, format_number, group_scores
 
 DAGGER, DOUBLE_DAGGER, ALPHA = r"\dagger", r"\ddagger", 0.05
@@ -24,14 +24,17 @@ def as_cells(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any
 def slices_rows(scores: Mapping[str, Scores], grid: Mapping[str, Any], published: Published) -> list[Row]:
     """Return a row per cell and metric in the order of the grid: the two metrics of the paper, then ours by name.
 
-    grid: {"paper", "reference", "cells": [{"benchmark", "method", "team", "seeds"}]}; published: see `read_table1`. A
-    cell without seeds keeps its rows, n_seeds 0. p is that of the paired test to the method `reference` on the same
-    benchmark, None for itself and where it is missing. Raises what `group_scores` and `measure` raise.
+    grid: {"paper", "reference", "cells": [{"benchmark", "method", "team", "seeds", "evaluator": who scored the steps
+    that it learned from, or null}]}; published: see `read_table1`. A cell without seeds keeps its rows, n_seeds 0. p is
+    that of the paired test to the method `reference` on the same benchmark, None for itself and where it is missing.
+    It is of that one test alone and stays so in the tidy table: only the marks of the LaTeX table allow for the number
+    of tests. Raises what `group_scores` and `measure` raise.
     """
     contents = as_cells(scores)
     groups = group_scores(contents, grid["cells"])
+    scorers = {(cell["benchmark"], cell["method"]): cell["evaluator"] or "" for cell in grid["cells"]}
     metrics = {benchmark: _metrics(benchmark, contents, published) for benchmark, *_ in groups}
-    base: dict[tuple[str, str], dict[str, float]] = {}
+    base: dict[tuple[str, str], Points] = {}
     rows = []
     for key, files in groups.items():
         benchmark, method, team = key
@@ -42,6 +45,7 @@ def slices_rows(scores: Mapping[str, Scores], grid: Mapping[str, Any], published
             against = None if method == grid["reference"] else base[benchmark, metric]
             measured = measure(key, metric, files.values(), contents, against)
             names = dict(zip(NAMES, (grid["paper"], *key, metric), strict=True))
+            names[STEP_SCORER] = scorers[benchmark, method]
             rows.append(Row(names, measured, *published.get((*key, metric), (None, None))))
     return rows
 

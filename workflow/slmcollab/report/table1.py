@@ -11,7 +11,8 @@ from slmcollab.report.tables import Scores, group_scores
 
 METRICS = ("accuracy", "accuracy_seen", "accuracy_unseen", "score_mean")
 NAMES = ("paper", "benchmark", "method", "team", "metric")
-COLUMNS = (*NAMES, *NUMBERS)
+STEP_SCORER = "step_scorer"
+COLUMNS = (*NAMES, *NUMBERS, STEP_SCORER)  # the last one is empty where no steps were scored
 NO_TEAM = "none"
 
 

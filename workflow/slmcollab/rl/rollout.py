@@ -16,8 +16,8 @@ from slmcollab.artifacts import Problem
 from slmcollab.rl import trl_hooks
 from slmcollab.rl.conditioned import ConditionedPolicy
 from slmcollab.rl.routing import RouterTraining, routing_metrics
-from slmcollab.scoring.grader import TIMED_OUT, Grader
-from slmcollab.scoring.score import Score
+from slmcollab.scoring.grader import Grader
+from slmcollab.scoring.score import TIMED_OUT, Score
 
 WITHOUT_CONTEXT = "completion_without_context"
 

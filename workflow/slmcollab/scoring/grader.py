@@ -16,10 +16,9 @@ from slmcollab import choice
 from slmcollab.artifacts import Problem
 from slmcollab.scoring import worker
 from slmcollab.scoring.answers import extract_answer
-from slmcollab.scoring.score import Score
+from slmcollab.scoring.score import RAISED, TIMED_OUT, Score
 
 PACKAGE_PARENT = Path(__file__).parents[2]
-TIMED_OUT = "timed_out"
 GRACE_S = 1.0
 
 
@@ -76,7 +75,7 @@ class Grader:
         try:
             return self.module.score(completion, problem, **self._options)
         except Exception as error:
-            return self._failed(completion, f"raised: {type(error).__name__}: {error}")
+            return self._failed(completion, f"{RAISED}: {type(error).__name__}: {error}")
 
     def _grade_isolated(self, completion: str, problem: Problem) -> Score:
         place = self._free.get()
@@ -97,7 +96,7 @@ class Grader:
             reply = {"error": "the scorer's process ended"}
         if "score" in reply:
             return Score(**reply["score"])
-        return self._failed(completion, TIMED_OUT if "late" in reply else f"raised: {reply['error']}")
+        return self._failed(completion, TIMED_OUT if "late" in reply else f"{RAISED}: {reply['error']}")
 
     def _drop_child(self, place: int) -> None:
         child, self._children[place] = self._children[place], None

@@ -10,7 +10,7 @@ from slmcollab.scoring.code import languages
 from slmcollab.scoring.code.completion import extract_completion
 from slmcollab.scoring.code.run import describe, judge
 from slmcollab.scoring.code.sandbox import choose
-from slmcollab.scoring.score import Score
+from slmcollab.scoring.score import NOT_RUN, Score
 
 METRICS = ("weighted",)  # of one program; `summarise` adds the averages over cells
 RUNS_PROGRAMS = True
@@ -76,7 +76,7 @@ def not_run(problems: Sequence[Problem], scores: Sequence[Score]) -> dict[str, s
     return {
         "{source}-{language}".format(**problem.metadata): item.error
         for problem, item in pairs
-        if (item.error or "").startswith("not_run")
+        if (item.error or "").startswith(NOT_RUN)
     }
 
 
@@ -90,4 +90,4 @@ def environment(
 
 def _run(problems: Sequence[Problem], scores: Sequence[Score]) -> list[tuple[Problem, Score]]:
     pairs = zip(problems, scores, strict=True)
-    return [(problem, item) for problem, item in pairs if not (item.error or "").startswith("not_run")]
+    return [(problem, item) for problem, item in pairs if not (item.error or "").startswith(NOT_RUN)]

@@ -8,8 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from slmcollab.artifacts import ArtifactError, Problem
-from slmcollab.scoring.grader import TIMED_OUT
-from slmcollab.scoring.score import Score
+from slmcollab.scoring.score import TIMED_OUT, Score
 
 ANSWER_KEYS = {"id", "completion", "num_tokens", "cut"}
 HISTORY_COLUMNS = ("step", "reward", "share_cut", "share_unparsed", "frac_reward_zero_std")

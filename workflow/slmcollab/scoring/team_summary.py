@@ -5,21 +5,21 @@ from statistics import fmean
 from typing import Any
 
 from slmcollab.artifacts import ArtifactError, Problem
-from slmcollab.scoring.grader import TIMED_OUT, Grader
-from slmcollab.scoring.score import Score
-
-NOT_RUN = "not_run"
+from slmcollab.scoring.grader import Grader
+from slmcollab.scoring.score import NOT_RUN, RAISED, TIMED_OUT, Score, is_judged
 
 
 def summarise(rows: Sequence[dict[str, Any]], problems: Sequence[Problem], grader: Grader) -> dict[str, Any]:
     """Return {num_problems, metrics, counts, problems} of one system's answers.
 
     rows: {id, answer, candidates: [{answer, ...}, ...], ...}, one for each problem in any order. metrics: percent
-    points by name, those that the scorer names in METRICS or else its details, means over the problems that could be
-    run (None where none could); the scorer's own summarise(problems, scores), if there is one, adds to them. counts:
-    final answers whose scorer raised (errors), ran out of time (timed_out), both worth 0, and that could not be run
-    (not_run). problems: {id: {score, correct, metrics, candidates: [correct, ...], error, group}}. Equal answers to
-    one problem are graded once. Raises ArtifactError unless rows and problems match by id.
+    points by name, those that the scorer names in METRICS or else its details, means over the problems whose final
+    answer counts (None where none does); the scorer's own summarise(problems, scores), if there is one, adds to them.
+    counts: final answers whose scorer raised (errors), worth 0; that ran out of time (timed_out), worth 0 if they are
+    programs; that could not be run (not_run). What was not run does not count, nor what a check had no time for.
+    problems: {id: {score, correct, metrics, candidates, error, group, task}}; metrics is {} where the answer does not
+    count, candidates are true, false or, where they do not count, null. Equal answers to one problem are graded once.
+    Raises ArtifactError unless rows and problems match by id.
     """
     ordered = _matched(rows, problems)
     graded = _grade(ordered, problems, grader)
@@ -29,18 +29,19 @@ def summarise(rows: Sequence[dict[str, Any]], problems: Sequence[Problem], grade
         "num_problems": len(problems),
         "metrics": _metrics(problems, finals, names, grader),
         "counts": {
-            "errors": sum((final.error or "").startswith("raised") for final in finals),
-            "timed_out": sum(final.error == TIMED_OUT for final in finals),
-            "not_run": sum(not _was_run(final) for final in finals),
+            "errors": sum(_fails_with(RAISED, final) for final in finals),
+            "timed_out": sum(_fails_with(TIMED_OUT, final) for final in finals),
+            "not_run": sum(_fails_with(NOT_RUN, final) for final in finals),
         },
         "problems": {
             problem.id: {
                 "score": final.score,
                 "correct": final.correct,
-                "metrics": _details(final, names) if _was_run(final) else {},
-                "candidates": [graded[problem.id, candidate["answer"]].correct for candidate in row["candidates"]],
+                "metrics": _details(final, names) if _counts(final, grader) else {},
+                "candidates": [_verdict(graded[problem.id, one["answer"]], grader) for one in row["candidates"]],
                 "error": final.error,
                 "group": problem.metadata.get("group"),
+                "task": _task(problem),
             }
             for row, problem, final in zip(ordered, problems, finals, strict=True)
         },
@@ -70,8 +71,23 @@ def _names(grader: Grader, scores: Sequence[Score]) -> list[str]:
     return list(getattr(grader.module, "METRICS", found))
 
 
-def _was_run(score: Score) -> bool:
-    return not (score.error or "").startswith(NOT_RUN)
+def _fails_with(kind: str, score: Score) -> bool:
+    return (score.error or "").startswith(kind)
+
+
+def _counts(score: Score, grader: Grader) -> bool:
+    """Return whether an answer counts: judged, or such that its scorer raised, which must not raise a mean."""
+    return is_judged(score, grader.module) or _fails_with(RAISED, score)
+
+
+def _verdict(score: Score, grader: Grader) -> bool | None:
+    return score.correct if _counts(score, grader) else None
+
+
+def _task(problem: Problem) -> str | None:
+    """Return the task that a problem has in common with others, as MultiPL-E's in other languages, None where none."""
+    task = problem.metadata.get("task")
+    return task if isinstance(task, str) else None
 
 
 def _details(score: Score, names: Sequence[str]) -> dict[str, float]:
@@ -82,11 +98,11 @@ def _details(score: Score, names: Sequence[str]) -> dict[str, float]:
 def _metrics(
     problems: Sequence[Problem], scores: Sequence[Score], names: Sequence[str], grader: Grader
 ) -> dict[str, float | None]:
-    run = [(problem, score) for problem, score in zip(problems, scores, strict=True) if _was_run(score)]
-    details = [_details(score, names) for _, score in run]
-    means = {name: 100 * fmean(detail[name] for detail in details) if run else None for name in names}
+    counted = [(problem, score) for problem, score in zip(problems, scores, strict=True) if _counts(score, grader)]
+    details = [_details(score, names) for _, score in counted]
+    means = {name: 100 * fmean(detail[name] for detail in details) if counted else None for name in names}
     own = getattr(grader.module, "summarise", None)
-    return means if own is None else means | own([problem for problem, _ in run], [score for _, score in run])
+    return means if own is None else means | own([problem for problem, _ in counted], [score for _, score in counted])
 
 
 def describe_tools(grader: Grader, problems: Sequence[Problem], options: dict[str, Any]) -> dict[str, Any]:

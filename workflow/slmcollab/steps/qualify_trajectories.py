@@ -5,7 +5,8 @@ from pathlib import Path
 
 import tyro
 
-from slmcollab.artifacts import read_problems, write_json
+from slmcollab.artifacts import ArtifactError, digest, read_json, read_problems, write_json
+from slmcollab.protocol.record import describe_light
 from slmcollab.protocol.trajectory import read_trajectories, write_trajectories
 from slmcollab.supervision.grading import grade_trajectories
 from slmcollab.supervision.qualify import demonstrations as permuted
@@ -13,14 +14,29 @@ from slmcollab.supervision.qualify import qualify
 
 
 def main(
-    *, cell: str, seed: int, workers: int, trajectories: Path, problems: Path, demonstrations: Path, funnel: Path
+    *,
+    cell: str,
+    code: str,
+    seed: int,
+    workers: int,
+    trajectories: Path,
+    run: Path,
+    problems: Path,
+    demonstrations: Path,
+    funnel: Path,
 ) -> None:
-    """Keep the teacher's trajectories that qualify, and permute the slots of each."""
-    settings, found = json.loads(cell), read_trajectories(trajectories)
+    """Keep the teacher's trajectories that qualify, and permute the slots of each; run: how they were sampled."""
+    settings, found, sampling = json.loads(cell), read_trajectories(trajectories), read_json(run)
+    if sampling["outputs"]["trajectories"] != digest(trajectories):
+        raise ArtifactError(f"{trajectories}: not what {run} records: sample again")
     scores = grade_trajectories(found, read_problems(problems), settings, workers)
     kept, counts = qualify(found, scores, settings["threshold"])
+    if not kept:
+        why = f"threshold {settings['threshold']} (benchmarks: slices: threshold)"
+        raise ValueError(f"{trajectories}: none of the teacher's trajectories qualifies at {why}: {counts}")
     write_trajectories(demonstrations, permuted(kept, settings["slots"], seed))
-    write_json(funnel, counts)
+    read = {"trajectories": trajectories, "problems": problems}
+    write_json(funnel, counts | {"record": describe_light(settings, code, read, seed) | {"sampling": sampling}})
 
 
 if __name__ == "__main__":

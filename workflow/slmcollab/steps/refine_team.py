@@ -13,6 +13,7 @@ from slmcollab.protocol.prompt import read_prompt
 from slmcollab.protocol.record import SampledFiles, TeamFiles, describe_stage
 from slmcollab.protocol.trajectory import read_trajectories
 from slmcollab.supervision.examples import examples
+from slmcollab.supervision.files import read_rewards
 from slmcollab.supervision.training import read_settings, train_members
 
 
@@ -33,10 +34,9 @@ def main(
     seeding.fix_threads((settings := json.loads(cell))["numeric_threads"])
     record = describe_stage(settings, code, seed, files, vars(sampled))
     origin = {"before": files.read_before(), **sampled.read_records(files.start)}
-    given = {row["trajectory"]: row["rewards"] for row in artifacts.read_jsonl(sampled.rewards)}
-    problems, shown = artifacts.read_problems(files.problems), read_prompt(files.prompt, actions=settings["actions"])
-    read = (read_trajectories(sampled.trajectories), problems, shown, settings["slots"])
-    pairs = examples(*read, given, read_calls(sampled.calls))
+    learned, shown = read_trajectories(sampled.trajectories), read_prompt(files.prompt, actions=settings["actions"])
+    read = (learned, artifacts.read_problems(files.problems), shown, settings["slots"])
+    pairs = examples(*read, read_rewards(sampled.rewards, learned), read_calls(sampled.calls))
     members, how = read_members(settings, files.manifests, files.start), read_settings(settings, save_every)
     own_seed, folder = seeding.derive(seed, "stage", settings["stage"]), checkpoints / fingerprint(record)
     with one_writer(checkpoints, job):

@@ -11,6 +11,7 @@ from slmcollab.generation.calls import write_calls
 from slmcollab.protocol.trajectory import read_trajectories
 from slmcollab.supervision import step_scoring
 from slmcollab.supervision.evaluator import read_evaluator_prompt
+from slmcollab.supervision.files import write_step_scores
 
 
 def main(
@@ -36,10 +37,9 @@ def main(
     sources = (read_trajectories(trajectories), artifacts.read_problems(problems), read_evaluator_prompt(prompt))
     with one_writer(checkpoints, job):
         found = step_scoring.score_steps(record, *sources, manifests=evaluator, checkpoints=checkpoints)
-        rows = ({"trajectory": name, "steps": [list(pair) for pair in given]} for name, given in found.scores.items())
-        artifacts.write_jsonl(scores, rows)
+        write_step_scores(scores, found.scores)
         write_calls(calls, found.calls)
-        artifacts.write_json(evaluation, found.evaluation)
+        artifacts.write_json(evaluation, found.evaluation | {"record": record})
     print(json.dumps(found.evaluation, sort_keys=True))
     usage.report_usage()
 

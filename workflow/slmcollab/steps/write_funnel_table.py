@@ -1,4 +1,4 @@
-"""What each stage of each system's training kept and dropped."""
+"""What each stage of each system kept and dropped."""
 
 import json
 from pathlib import Path

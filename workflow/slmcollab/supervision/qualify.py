@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 from slmcollab.protocol import permutation
 from slmcollab.protocol.trajectory import TERMINATED, Trajectory
-from slmcollab.scoring.grader import TIMED_OUT
-from slmcollab.scoring.score import Score
+from slmcollab.scoring.score import TIMED_OUT, Score
 
 KEPT = "kept"
 REASONS = ("anomalous", "not_terminated", "timed_out", "not_graded", "below_threshold", KEPT)
@@ -17,7 +16,7 @@ def qualify(
 ) -> tuple[list[Trajectory], dict[str, int]]:
     """Return the trajectories that qualify, and how many were sampled and fell to each reason, the first that holds.
 
-    scores: the grader's verdict on each trajectory's answer; threshold: the least metric m, in [0, 1].
+    scores: of `grade_trajectories`, one a trajectory; threshold: the least metric m, in [0, 1].
     """
     # ASSUME: a teacher trajectory qualifies if it has no anomaly, was terminated and its metric reaches the threshold.
     verdicts = [_verdict(*pair, threshold) for pair in zip(trajectories, scores, strict=True)]

@@ -65,7 +65,10 @@ def score_steps(
     }
     evaluation["num_steps"] = sum(len(one.steps) for one in trajectories)
     evaluation["agreement"] = agreement(by_model, true)
-    return StepScoring(true if how["scored_by"] == ORACLE else by_model, calls, evaluation)
+    chosen = true if how["scored_by"] == ORACLE else by_model
+    if not chosen:
+        raise ValueError(f"slices.evaluator: {how['model']} gave no readable reply on any trajectory: {counts}")
+    return StepScoring(chosen, calls, evaluation)
 
 
 def _ask(

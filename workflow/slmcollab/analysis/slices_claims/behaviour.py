@@ -5,8 +5,9 @@ from functools import partial
 
 from slmcollab.analysis.claims.comparisons import ABOVE, BELOW
 from slmcollab.analysis.claims.verdicts import NotRun, Part, attempt
-from slmcollab.analysis.slices_claims.changes import HOW, change, judged, shown, sides
+from slmcollab.analysis.slices_claims.changes import HOW, change, judged, shown
 from slmcollab.analysis.slices_claims.evidence import CL, NO_DISTILLATION, NO_STEP_SCORES, NO_TRAINING, Evidence
+from slmcollab.analysis.slices_claims.sides import sides
 from slmcollab.analysis.topology import LONG_LINEAR, SHORT_CYCLIC
 
 RULE = "holds where {}; " + HOW
@@ -122,7 +123,8 @@ def _compared(
         )
         values = [evidence.printed(printed[0], benchmark, when) for when in printed[1:]] if printed else [None]
         published = None if None in values else values[1] - values[0]
-        return judged(replace(part, benchmark=benchmark), found, rule, scale, published)
+        by = float(found.questions) if measure == "corrected" else scale  # the paper prints their number
+        return judged(replace(part, benchmark=benchmark), found, rule, by, published)
 
     return attempt(Part(name, unit, RULE.format(rule), method=ours), judge)
 
@@ -134,6 +136,7 @@ def _relative(evidence: Evidence, part: Part) -> Part:
         raise NotRun(f"{CL} corrected no answer")
     change_pct = 100 * float(without.seeds.mean() / full.seeds.mean() - 1)
     printed = evidence.printed("corrected_answers_relative_change_pct", benchmark, "w/o SLS. vs full")
-    reason = f"{full.seeds.mean():.1f} → {without.seeds.mean():.1f} questions"
+    before, after = (side.questions * side.seeds.mean() for side in (full, without))
+    reason = f"{before:.1f} → {after:.1f} questions"
     found = {"measured": change_pct, "published": printed, "n": n, "n_seeds": min(len(full.seeds), len(without.seeds))}
     return shown(replace(part, benchmark=benchmark), reason, **found)

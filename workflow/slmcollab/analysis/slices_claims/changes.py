@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from slmcollab.analysis.claims.comparisons import ABOVE, BELOW, SAME, Interval, welch
+from slmcollab.analysis.claims.comparisons import ABOVE, BELOW, SAME, Interval
 from slmcollab.analysis.claims.verdicts import ALPHA, NotRun, Part
 from slmcollab.analysis.slices_claims.measures import Ratio
+from slmcollab.analysis.slices_claims.sides import Side, between_seeds, sides
 from slmcollab.analysis.statistics import paired_test
 from slmcollab.seeding import derive
 
@@ -18,16 +19,19 @@ RESAMPLES = 1999
 HOW = (
     "above or below: the mean over seeds is, and 0 is left out by the 95 % bootstrap interval over questions (paired;"
     " n), by the paired permutation test over questions where there is a p (two-sided, seeds averaged, p < 0.05), and"
-    " with two seeds a side by the 95 % Welch interval over seeds; within noise: neither"
+    " by the 95 % interval over seeds (Welch's; Student's t around the one value of a side that does not learn); within"
+    " noise: neither; not run where it would hold but a side that learns has one seed; versions of one task count as"
+    " one question"
 )
-ALONE = "; one seed: noise between trainings is unknown"
+ALONE = "; one seed of a side that learns: noise between trainings is unknown"
 
 
 @dataclass(frozen=True)
 class Change:
     """From a baseline to ours. before, after: means over seeds; low and high bound the interval of after - before.
 
-    p_value: of quantities that are plain means over questions. between: the Welch interval over seeds, None for one.
+    p_value: of quantities that are plain means over questions. between: see `between_seeds`. n: questions, those
+    that are versions of one task taken as one; questions: all of them.
     """
 
     before: float
@@ -38,6 +42,7 @@ class Change:
     between: Interval | None
     n_seeds: int
     n: int
+    questions: int
 
     @property
     def difference(self) -> float:
@@ -45,43 +50,10 @@ class Change:
 
     @property
     def found(self) -> str:
+        """Return ABOVE, BELOW or SAME by HOW, by the questions alone where noise between trainings is unknown."""
         intervals = [(self.low, self.high), *([self.between] if self.between else [])]
         sure = all(low * high > 0 for low, high in intervals) and (self.p_value is None or self.p_value < ALPHA)
         return SAME if not sure or self.difference == 0 else ABOVE if self.difference > 0 else BELOW
-
-
-@dataclass(frozen=True)
-class Side:
-    """All seeds of one system, on shared questions."""
-
-    over: Float[np.ndarray, "seed question"]
-    under: Float[np.ndarray, "seed question"]
-
-    @property
-    def seeds(self) -> Float[np.ndarray, " seed"]:
-        """Return each seed's ratio, without seeds that have nothing to count in."""
-        over, under = self.over.sum(axis=1), self.under.sum(axis=1)
-        return over[under > 0] / under[under > 0]
-
-    @property
-    def plain(self) -> bool:
-        return bool((self.under == 1).all())
-
-
-def sides(*systems: Sequence[Ratio]) -> tuple[list[Side], int]:
-    """Return the systems on the questions that all their runs have, and how many these are; raises NotRun for none."""
-    shared = set.intersection(*(set(run.questions) for system in systems for run in system))
-    if not shared:
-        raise NotRun("no question that all runs have")
-    found = []
-    for system in systems:
-        chosen = [[name in shared for name in run.questions] for run in system]
-        over, under = (
-            np.stack([getattr(run, side)[mask] for run, mask in zip(system, chosen, strict=True)])
-            for side in ("over", "under")
-        )
-        found.append(Side(over, under))
-    return found, len(shared)
 
 
 def change(before: Sequence[Ratio], after: Sequence[Ratio], generator: np.random.Generator) -> Change:
@@ -93,8 +65,9 @@ def change(before: Sequence[Ratio], after: Sequence[Ratio], generator: np.random
     p_value = paired_test(second.over.mean(axis=0), first.over.mean(axis=0), generator) if plain else None
     low, high = percentiles(_resampled(first, second, resamples(n)))
     fewest = min(len(first.seeds), len(second.seeds))
-    between = welch(second.seeds, first.seeds) if fewest > 1 else None
-    return Change(float(first.seeds.mean()), float(second.seeds.mean()), low, high, p_value, between, fewest, n)
+    between = between_seeds(first.seeds, second.seeds, (first.fixed, second.fixed))
+    means = float(first.seeds.mean()), float(second.seeds.mean())
+    return Change(*means, low, high, p_value, between, fewest, n, first.questions)
 
 
 def mean_change(
@@ -103,32 +76,36 @@ def mean_change(
     """Return the change of the mean over quantities that are plain means, each of one weight.
 
     pairs: benchmark -> (the baseline's runs, ours) of each of its quantities. Questions are resampled within
-    benchmarks. A seed counts between trainings where every quantity has that many seeds.
+    benchmarks. A side has as many seeds as each of its quantities has.
     """
     count = sum(map(len, pairs.values()))
-    questions, draws, before, after = [], np.zeros(RESAMPLES), [], []
+    parts, draws, before, after, questions = [], np.zeros(RESAMPLES), [], [], 0
     for place, quantities in enumerate(pairs.values()):
         found, n = sides(*(system for pair in quantities for system in pair))
         first, second = found[0::2], found[1::2]
-        gain = (
-            sum(two.over.mean(axis=0) - one.over.mean(axis=0) for one, two in zip(first, second, strict=True)) / count
-        )
+        gain = sum(two.values - one.values for one, two in zip(first, second, strict=True)) / count
         draws += resamples(n, place) @ gain / n
-        questions.append(gain / n)
-        before += [side.seeds for side in first]
-        after += [side.seeds for side in second]
-    gains = np.concatenate(questions)
+        parts.append(gain / n)
+        questions += first[0].questions
+        before += first
+        after += second
+    gains = np.concatenate(parts)
     p_value = paired_test(gains * len(gains), np.zeros(len(gains)), generator)
-    fewest = min(map(len, [*before, *after]))
-    seeds = [np.mean([values[:fewest] for values in side], axis=0) for side in (before, after)]
-    means = [float(np.mean([values.mean() for values in side])) for side in (before, after)]
-    between = welch(seeds[1], seeds[0]) if fewest > 1 else None
-    return Change(*means, *percentiles(draws), p_value, between, fewest, len(gains))
+    seeds = [_seed_means(side) for side in (before, after)]
+    means = [float(np.mean([side.seeds.mean() for side in found])) for found in (before, after)]
+    between = between_seeds(*seeds, tuple(all(side.fixed for side in found) for found in (before, after)))
+    return Change(*means, *percentiles(draws), p_value, between, min(map(len, seeds)), len(gains), questions)
+
+
+def _seed_means(found: Sequence[Side]) -> Float[np.ndarray, " seed"]:
+    """Return each seed's mean over the quantities, of the seeds that all have."""
+    fewest = min(len(side.seeds) for side in found)
+    return np.mean([side.seeds[:fewest] for side in found], axis=0)
 
 
 @lru_cache(maxsize=16)
-def resamples(n: int, place: int = 0) -> Float[np.ndarray, "draw question"]:
-    """Return how often each of n questions is drawn in each resample; other places have draws of their own."""
+def resamples(n: int, place: int = 0) -> Float[np.ndarray, "draw task"]:
+    """Return how often each of n tasks is drawn in each resample; other places have draws of their own."""
     generator = np.random.default_rng(derive(0, "resamples", n, place))
     return generator.multinomial(n, np.full(n, 1 / n), RESAMPLES).astype(float)
 
@@ -164,9 +141,14 @@ def shown(part: Part, reason: str, **found: Any) -> Part:
 
 
 def judged(part: Part, found: Change, rule: str, scale: float = 1.0, published: float | None = None) -> Part:
-    """Return the part with the verdict "the change is `rule`" (ABOVE or BELOW) and from what to what it goes."""
-    digits = 2 if scale == 100 or abs(found.before) >= 10 else 3
+    """Return the part with the verdict "the change is `rule`" (ABOVE or BELOW) and from what to what it goes.
+
+    Not run where it would hold by the questions but noise between trainings is unknown.
+    """
+    digits = 2 if scale == 100 or abs(scale * found.before) >= 10 else 3
     moved = f"{scale * found.before:.{digits}f} → {scale * found.after:.{digits}f}"
-    alone = ALONE if found.n_seeds < 2 else ""
-    part = replace(part, test=f"holds where {rule}; {HOW}")
-    return part.judged(found.found == rule, reason=f"{moved}, {found.found}{alone}", **numbers(found, scale, published))
+    alone = ALONE if found.between is None else ""
+    part, reason = replace(part, test=f"holds where {rule}; {HOW}"), f"{moved}, {found.found}{alone}"
+    if alone and found.found == rule:
+        return part.open(reason, **numbers(found, scale, published))
+    return part.judged(found.found == rule, reason=reason, **numbers(found, scale, published))

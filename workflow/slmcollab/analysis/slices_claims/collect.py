@@ -7,7 +7,7 @@ from typing import Any
 from slmcollab.analysis.points import metric_pair
 from slmcollab.analysis.slices_claims.evidence import Evidence, Run
 from slmcollab.analysis.slices_claims.gather import numbers_of, read_scores, run_measures, same_problems
-from slmcollab.analysis.slices_claims.measures import metric_measures
+from slmcollab.analysis.slices_claims.measures import metric_measures, with_tasks
 from slmcollab.artifacts import ArtifactError, read_json
 
 TRAINING_KEYS = {"num_examples", "num_updates", "mean_reward"}
@@ -22,10 +22,11 @@ def collect(
 ) -> Evidence:
     """Return the evidence of the runs that the cell lists.
 
-    cell: runs, a list of {benchmark, method, seed, stage} (stage eval, or eval_sampled for the same run's sampled
-    answers); roles, where `all` stands for the grid's benchmarks (those with runs, if it is not there); rounds, system
-    -> its rounds of refinement; and normalise, benchmark -> what makes two answers one. pattern: of a run's folder.
-    Raises ArtifactError naming the file that is missing, cut, foreign, or does not fit the others.
+    cell: runs, a list of {benchmark, method, seed, stage, learns} (stage eval, or eval_sampled for the same run's
+    sampled answers; learns: whether the system is trained); roles, where `all` stands for the grid's benchmarks (those
+    with runs, if it is not there); rounds, system -> its rounds of refinement; and normalise, benchmark -> what makes
+    two answers one. pattern: of a run's folder. Raises ArtifactError naming the file that is missing, cut, foreign, or
+    does not fit the others.
     """
     runs, sampled = (of_stage(cell, stage) for stage in ("eval", "eval_sampled"))
     if set(sampled) - set(runs):
@@ -43,6 +44,7 @@ def collect(
         outcomes=ended,
         sampled={run: _sampled(pattern, run) for run in sampled},
         training={run: _training(pattern, run, cell.get("rounds", {}).get(run.method, 0)) for run in runs},
+        learns={run["method"] for run in cell["runs"] if run["learns"]},
         metrics=metrics,
         roles={"all": list(metrics)} | cell["roles"],
         table1={key: value for key, (value, _) in table1.items()},
@@ -65,7 +67,8 @@ def of_stage(cell: Mapping[str, Any], stage: str) -> list[Run]:
 
 def _sampled(pattern: str, run: Run) -> dict:
     path = Path(pattern.format(**run._asdict())) / "eval_sampled" / "scores.json"
-    return metric_measures(str(path), read_scores(path, run, "eval_sampled"))
+    scores = read_scores(path, run, "eval_sampled")
+    return with_tasks(metric_measures(str(path), scores), scores)
 
 
 def _training(pattern: str, run: Run, rounds: int) -> list[Mapping[str, Any]]:

@@ -7,8 +7,9 @@ from functools import partial
 from slmcollab.analysis.claims.comparisons import BELOW
 from slmcollab.analysis.claims.verdicts import NotRun, Part, attempt
 from slmcollab.analysis.cost import reduction
-from slmcollab.analysis.slices_claims.changes import HOW, Change, change, judged, shown, sides
+from slmcollab.analysis.slices_claims.changes import HOW, Change, change, judged, shown
 from slmcollab.analysis.slices_claims.evidence import CL, MARL, MAS, NO_TRAINING, Evidence
+from slmcollab.analysis.slices_claims.sides import sides
 
 FEWER = f"holds where {BELOW}; {HOW}"
 INVOCATIONS, EVERYTHING, FIRST = "invocations", "weighted tokens", "weighted tokens, first attempts"

@@ -1,6 +1,6 @@
 """What the claims of slices are judged on: the runs' measures, found by benchmark, system and seed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -31,7 +31,8 @@ class Run(NamedTuple):
 class Evidence:
     """measures: of greedy answers; sampled: the metrics of sampled ones; training: the rounds' training.json, in order.
 
-    metrics: benchmark -> the two that Table 1 prints. roles: the benchmarks and slots that the sentences are about.
+    learns: the systems that are trained; greedy answers of any other are the same for each seed. metrics: benchmark ->
+    the two that Table 1 prints. roles: the benchmarks and slots that the sentences are about.
     table1: (benchmark, method, "none", metric) -> percent points; other: (quantity, benchmark, condition) -> number.
     """
 
@@ -39,6 +40,7 @@ class Evidence:
     outcomes: Mapping[Run, Mapping[str, Outcome]]
     sampled: Mapping[Run, Measures]
     training: Mapping[Run, Sequence[Mapping[str, Any]]]
+    learns: Collection[str]
     metrics: Mapping[str, tuple[str, str]]
     roles: Mapping[str, Any]
     table1: Mapping[tuple[str, ...], float]
@@ -64,7 +66,8 @@ class Evidence:
         if not found:
             kind = "sampled answers" if sampled else "runs"
             raise NotRun(f"the {kind} of {method} on {benchmark} have no {name}")
-        return found
+        fixed = method not in self.learns and not sampled
+        return [one._replace(fixed=fixed) for one in found]
 
     def benchmarks(self, *methods: str) -> tuple[list[str], list[str]]:
         """Return the benchmarks of the grid on which all these systems ran, and the others."""

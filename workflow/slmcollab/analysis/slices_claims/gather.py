@@ -12,6 +12,7 @@ from slmcollab.analysis.slices_claims.measures import (
     metric_measures,
     outcome_measures,
     trajectory_measures,
+    with_tasks,
 )
 from slmcollab.artifacts import ArtifactError, read_json
 from slmcollab.generation.calls import read_calls
@@ -54,7 +55,7 @@ def run_measures(folder: Path, run: Run, normalise: str) -> tuple[Measures, Mapp
         found |= trajectory_measures(spoken, slots, normalise, overlaps=run.method in (CL, NO_TRAINING))
     if run.method in WITH_CALLS:
         found |= call_measures(read_calls(stage / "calls.parquet"), list(scores["problems"]))
-    return found, ended, scores
+    return with_tasks(found, scores), ended, scores
 
 
 def same_questions(path: Path, questions: Sequence[str], scores: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from slmcollab.analysis.cost import cost
 from slmcollab.analysis.missed import first_compliant_then_failed
 from slmcollab.analysis.outcomes import Outcome
 from slmcollab.analysis.overlap import overlap
-from slmcollab.analysis.points import Scores, metric_pair, question_points
+from slmcollab.analysis.points import Scores, metric_pair, question_points, task_of
 from slmcollab.analysis.retention import retention
 from slmcollab.analysis.roles import NORMALISERS, roles
 from slmcollab.analysis.topology import KINDS, kind
@@ -23,11 +23,17 @@ Pair = tuple[float | int, float | int]  # what a question adds to the numerator 
 
 
 class Ratio(NamedTuple):
-    """One quantity of one run: the sum of `over` by the sum of `under`."""
+    """One quantity of one run: the sum of `over` by the sum of `under`.
+
+    tasks: the task that each question is a version of, () where each is its own. fixed: whether another seed would give
+    the same numbers.
+    """
 
     questions: tuple[str, ...]
     over: Float[np.ndarray, " question"]
     under: Float[np.ndarray, " question"]
+    tasks: tuple[str, ...] = ()
+    fixed: bool = False
 
     @classmethod
     def of(cls, pairs: Mapping[str, Pair]) -> "Ratio":
@@ -37,6 +43,12 @@ class Ratio(NamedTuple):
 
 
 Measures = dict[str, Ratio]
+
+
+def with_tasks(measures: Measures, scores: Scores) -> Measures:
+    """Return the measures of a scores file's questions with the task of each."""
+    tasks = {id_: task_of(id_, row) for id_, row in scores["problems"].items()}
+    return {name: one._replace(tasks=tuple(tasks[id_] for id_ in one.questions)) for name, one in measures.items()}
 
 
 def metric_measures(name: str, scores: Scores) -> Measures:
@@ -53,14 +65,13 @@ def metric_measures(name: str, scores: Scores) -> Measures:
 def outcome_measures(outcomes: Mapping[str, Outcome]) -> Measures:
     """Return what became of the questions: shares and counts of first answers, corrections, retention, sources.
 
-    corrected counts questions whose first answer was wrong and whose final one is right; its ratio is their number.
+    corrected is the share of questions whose first answer was wrong and whose final one is right.
     """
-    count = 1 / max(1, len(outcomes))
     found: dict[str, dict[str, Pair]] = defaultdict(dict)
     for id_, one in outcomes.items():
         kept, failed = retention([one]), first_compliant_then_failed([one])
         found["first answer right"][id_] = (float(one.first is True), 1)
-        found["corrected"][id_] = (float(one.first is False and one.correct), count)
+        found["corrected"][id_] = (float(one.first is False and one.correct), 1)
         found["retention"][id_] = (kept.num_kept, kept.num_discovered)
         found["compliant, then failed"][id_] = (failed.count, failed.total)
         found["steps"][id_] = (one.num_steps, 1)

@@ -4,7 +4,7 @@ from functools import partial
 
 from slmcollab.analysis.claims.comparisons import ABOVE
 from slmcollab.analysis.claims.verdicts import NotRun, Part, attempt
-from slmcollab.analysis.slices_claims.changes import HOW, change, judged, mean_change, shown
+from slmcollab.analysis.slices_claims.changes import ALONE, HOW, change, judged, mean_change, shown
 from slmcollab.analysis.slices_claims.evidence import (
     CL,
     HOMO_CL,
@@ -82,7 +82,8 @@ def _counted(evidence: Evidence, baseline: str, share: float) -> list[Part]:
     published = None if None in [one.published for one in every] else float(sum(one.published > 0 for one in every))
     lost = ", ".join(f"{one.benchmark} {one.quantity.split()[0]}" for one in every if one.measured <= 0)
     numbers = {"measured": float(won), "n": total, "published": published}
-    reason = f"above on {won} of {total}" + (f"; not on {lost}" if lost else "")
+    alone = ALONE if any(one.reason.endswith(ALONE) for one in every) else ""
+    reason = f"above on {won} of {total}" + (f"; not on {lost}" if lost else "") + alone
     missing = evidence.benchmarks(CL, baseline)[1]
     # What was not run could still be above: only what is short of the mark with all of it there fails.
     possible = won + METRICS * len(missing)

@@ -6,8 +6,9 @@ from functools import partial
 
 from slmcollab.analysis.claims.verdicts import NotRun, Part, attempt
 from slmcollab.analysis.retention import ranks
-from slmcollab.analysis.slices_claims.changes import percentiles, resamples, sides
+from slmcollab.analysis.slices_claims.changes import percentiles, resamples
 from slmcollab.analysis.slices_claims.evidence import CL, ROWS, Evidence
+from slmcollab.analysis.slices_claims.sides import sides
 
 RANKS = {"musique": 3, "gsm_hard": 2, "multipl_e": 1, "math": 1}  # section 3.4
 AMONG = "CL among methods with recoverable intermediate candidates"

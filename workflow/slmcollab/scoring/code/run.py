@@ -11,13 +11,13 @@ from slmcollab.scoring.code import languages
 from slmcollab.scoring.code.languages import JAR, Language
 from slmcollab.scoring.code.sandbox import Limits, Outcome, Sandbox
 from slmcollab.scoring.code.smoke import PROGRAMS
+from slmcollab.scoring.score import NOT_RUN, TIMED_OUT
 
 COMPILE_S = 60
 COMPILED_BYTES = 64 * 2**20
 KEPT_BYTES = 2048
 NOT_FOUND = 127
 SYSTEM_JAR = "/usr/share/java/javatuples.jar"
-TIMED_OUT = "timed_out"
 CHECKING = Lock()
 
 
@@ -106,12 +106,12 @@ def check(language: Language, sandbox: Sandbox) -> str | None:
 def _check(language: Language, sandbox: Sandbox) -> str | None:
     missing = [tool for tool, version in versions(language, sandbox).items() if version is None]
     if missing:
-        return f"not_run: {missing[0]} is not there"
+        return f"{NOT_RUN}: {missing[0]} is not there"
     verdict = _judge(*PROGRAMS[language.name], language, sandbox, COMPILE_S)
     if verdict.passed:
         return None
     said = verdict.output.splitlines()[0] if verdict.output else f"exit code {verdict.exit_code}"
-    return f"not_run: a trivial {language.title} program does not {verdict.stage} here ({said})"
+    return f"{NOT_RUN}: a trivial {language.title} program does not {verdict.stage} here ({said})"
 
 
 def describe(names: list[str], sandbox: Sandbox) -> dict[str, Any]:
