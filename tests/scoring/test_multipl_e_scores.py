@@ -40,6 +40,18 @@ def test_an_empty_answer_fails():
     assert not multipl_e.score("", problem()).correct
 
 
+@pytest.mark.parametrize(
+    "answer", ["    return 0;\n} ?>", "return 0; }?>", "    return 0;\n}\n ?>", "```php\nreturn 0;\n}  ?>\n```"]
+)
+def test_a_closing_tag_of_php_does_not_print_the_tests(answer):
+    verdict = multipl_e.score(answer, problem("php"))
+    if (verdict.error or "").startswith("not_run"):
+        pytest.skip(verdict.error)
+    assert (verdict.score, verdict.correct, verdict.error) == (0.0, False, None)
+    assert "Test failed!" in verdict.detail["program"]["output"]
+    assert multipl_e.score(answer.replace("0", "array_sum($xs)"), problem("php")).correct
+
+
 def test_a_time_out_is_said_and_counts_as_wrong():
     late = multipl_e.score("    while True: pass", problem(), time_limit_s=0.5)
     assert (late.score, late.correct, late.error) == (0.0, False, "timed_out")

@@ -46,6 +46,40 @@ def test_a_program_that_ends_before_its_tests_does_not_pass(language, sandbox):
     assert (verdict.passed, verdict.stage, verdict.exit_code) == (False, "run", 0), verdict.output
 
 
+READS = {  # completions that print the program's own text, or all that it is made of, and end with exit code 0
+    "py": "    print(open(__file__).read(), flush=True); __import__('os')._exit(0)\n",
+    "cpp": '    std::cout << std::ifstream("/box/program").rdbuf() << std::endl; std::_Exit(0);',
+    "java": '        try { System.out.write(Problem.class.getResourceAsStream("Problem.class").readAllBytes()); }'
+    " catch (Exception e) { } System.out.flush(); System.exit(0); return 0;",
+    "php": "    echo file_get_contents(__FILE__); exit(0);\n}\n",
+    "ts": "  const p = (globalThis as any).process;\n"
+    "  console.log(p.getBuiltinModule('fs').readFileSync(p.argv[1], 'utf8')); p.exit(0);\n  return 0;\n}\n",
+    "js": "  console.log(require('fs').readFileSync(__filename, 'utf8')); process.exit(0);\n}\n",
+    "cs": "        var own = System.IO.File.ReadAllBytes(typeof(Problem).Assembly.Location);\n"
+    "        Console.WriteLine(System.Text.Encoding.Unicode.GetString(own));\n"
+    "        Console.WriteLine(System.Text.Encoding.Unicode.GetString(own, 1, own.Length - 1));\n"
+    "        Environment.Exit(0); return 0;",
+    "sh": "  cat $0 >&2\n}\ncat $0; exit 0\nunused() {",
+}
+
+
+@every_language
+def test_a_program_that_prints_its_own_text_does_not_pass(language, sandbox):
+    verdict = judge(language, READS[language.name], sandbox)
+    assert (verdict.passed, verdict.stage) == (False, "run"), verdict.output
+    assert verdict.output
+    if language.name in ("py", "php", "js", "sh"):  # what is kept is without what differs from run to run
+        assert verdict == judge(language, READS[language.name], sandbox)
+
+
+@pytest.mark.parametrize("name", list(LANGUAGES))
+def test_the_token_stands_nowhere_in_one_piece(name):
+    token = "0123456789abcdef"
+    marked = LANGUAGES[name].with_token(TESTS[name], token)
+    assert token not in marked
+    assert marked.count("01234567") == marked.count("89abcdef") == 1
+
+
 @pytest.mark.parametrize("language", ["py", "cs", "java"], indirect=True)
 def test_broken_code_fails(language, sandbox):
     verdict = judge(language, "    return )(;", sandbox)
@@ -107,6 +141,6 @@ def test_versions_name_what_judged(sandbox):
 def test_the_token_stands_in_the_main_function():
     tests = TESTS["java"]
     marked = LANGUAGES["java"].with_token(tests, "tok")
-    assert marked == tests.replace("(6l));\n    }", '(6l));\n    System.out.println("tok");\n}')
+    assert marked == tests.replace("(6l));\n    }", '(6l));\n    System.out.println(String.join("", "t", "ok"));\n}')
     with pytest.raises(ValueError, match="Java: the tests do not end in 2 closing braces"):
         LANGUAGES["java"].with_token("}", "tok")

@@ -49,7 +49,8 @@ if __name__ == "__main__":
     add_all([2])
 ```"""
     assert extract("py", answer) == (
-        '    """Sum."""\n    return helper(sum(xs))\n\nimport math\n\ndef helper(x):\n    return math.floor(x)'
+        "    pass\n\nimport math\n\ndef helper(x):\n    return math.floor(x)\n\n"
+        '@cache\ndef add_all(xs: \'list\') -> \'int\':\n    """Sum."""\n    return helper(sum(xs))'
     )
 
 
@@ -74,7 +75,73 @@ def test_python_continuations_get_their_indentation_back_and_end_at_a_stop_token
 
 def test_python_bodies_take_the_indentation_of_their_prompt():
     prompt = 'def add_all(xs):\n\t"""Sum."""\n'
-    assert extract("py", "def add_all(xs):\n  for x in xs:\n    return x", prompt) == "\tfor x in xs:\n\t    return x"
+    own = "    pass\n\ndef add_all(xs):\n    return 0"
+    assert extract("py", "def add_all(xs):\n  return 0", prompt) == own.replace("    pass", "\tpass")
+    assert extract("py", "def add_all(xs):\n  return 0", prompt.rstrip()) == "\n" + own.replace("    pass", "\tpass")
+    assert extract("py", "return 0", prompt) == "\treturn 0"
+
+
+FUNCTION = "def add_all(xs):\n    return sum(xs)"
+PYTHON = {  # right answers
+    "renamed parameters": "def add_all(numbers):\n    return sum(numbers)",
+    "further parameters": "def add_all(xs, start=0, *, scale=1):\n    return scale * sum(xs, start)",
+    "a type that is not imported": "def add_all(xs: Optional[Sequence[int]]) -> Any:\n    return sum(xs)",
+    "future": "from __future__ import annotations\nclass Node:\n    def next(self) -> Node: ...\n    up: Node\n"
+    + FUNCTION,
+    "try": "try:\n    import no_such_module\nexcept ImportError:\n    no_such_module = sum\n"
+    "def add_all(xs):\n    return no_such_module(xs)",
+    "if": "import sys\nif sys.version_info >= (3,):\n    total = sum\ndef add_all(xs):\n    return total(xs)",
+    "loop": "T = [0] * 3\nfor i in range(3):\n    T[i] = i\nZ = 1\nZ += 1\n"
+    "def add_all(xs):\n    return sum(xs) + T[0] + Z - 2",
+    "guard": f"{FUNCTION}\nif __name__ == '__main__':\n    raise SystemExit(1)",
+    "reads input": f"{FUNCTION}\nn = int(input())\nprint(add_all([n]))",
+    "shows itself": f"{FUNCTION}\nfor x in (1, None):\n    add_all(x)\nadd_all(None)\nassert add_all([1]) == 2",
+    "indented fence": "Here:\n  ```python\n  def add_all(xs):\n      return sum(xs)\n  ```\nDone.",
+    "fence in a text": "def add_all(xs):\n    s = '''\n```\n'''\n    return sum(xs) + len(s) - 5",
+    "inline": "`return sum(xs)`",
+    "inline function": "`def add_all(xs): return sum(xs)`",
+    "lambda": "add_all = lambda xs: sum(xs)",
+    "decorator": "from functools import wraps\ndef same(f):\n    return wraps(f)(lambda xs: f(xs))\n@same\n" + FUNCTION,
+    "last of two": f"def add_all(xs):\n    return 0\n\n{FUNCTION}",
+    "prose before": f"Sure!\n\n{FUNCTION.replace('xs', 'own')}",
+    "prose behind": f"{FUNCTION.replace('xs', 'own')}\n\nThis adds them.",
+    "windows": FUNCTION.replace("\n", "\r\n"),
+    "whole": f"from typing import List\n\n\n{FUNCTION}".replace(
+        "(xs):", '(xs: List[int]) -> int:\n    """Sum the list."""'
+    ),
+    "body": "    s = 0\n    for x in xs:\n        s += x\n    return s",
+    "stripped body": "s = 0\n    for x in xs:\n        s += x\n    return s",
+    "body with the function's name": "def add_all(x):\n    return x\nreturn sum(map(add_all, xs))",
+}
+
+
+@pytest.mark.parametrize("language", ["py"], indirect=True)
+@pytest.mark.parametrize("kind", list(PYTHON))
+def test_right_python_answers_pass(language, sandbox, kind):
+    prompt, tests = (text["py"].replace("NAME", "add_all") for text in (PROMPTS, TESTS))
+    verdict = run.judge(prompt + extract("py", PYTHON[kind]), tests, language, sandbox, 15)
+    assert verdict.passed, verdict.output
+
+
+def test_a_completion_keeps_its_last_backtick():
+    assert extract("sh", "  echo `date`") == "  echo `date`"
+    assert extract("py", "    return 1\n```") == "    return 1"
+
+
+@pytest.mark.parametrize(
+    ("answer", "completion"),
+    [
+        ("    return 0;\n} ?>", "    return 0;\n}"),
+        ("return 0; }?>", "return 0; }"),
+        ("<?php function add_all($xs) { return 0; } ?>", " return 0;\n}\n"),
+        ("    return '?>' . \"\\\"?>\"; /* ?> */ } ?> 'x", '    return \'?>\' . "\\"?>"; /* ?> */ }'),
+        ("    return 0; // don't ?> x\n}", "    return 0; // don't\n}"),  # a tag ends PHP in such a comment too
+        ("    return <<<'E'\n'?>\nE;\n} ?>", "    return <<<'E'\n'?>\nE;\n}"),
+        ("It's this:\n<?php\nfunction add_all($xs) {\n    return 0;\n}\n$x = '?>' ?>", "\n    return 0;\n}\n$x = '?>'"),
+    ],
+)
+def test_php_ends_at_its_closing_tag(answer, completion):
+    assert extract("php", answer) == completion
 
 
 CPP, JAVA = "long add_all(std::vector<long> xs)", "public static long add_all(ArrayList<Long> xs)"
@@ -221,7 +288,17 @@ def test_whole_functions_as_chat_models_write_them_pass(language, sandbox):
 
 @pytest.mark.parametrize("language", list(LANGUAGES))
 @pytest.mark.parametrize(
-    "text", [" " * 20000, "{" * 20000, "(" * 9000, "1+" * 9000 + "1", "long add_all(" * 2000, "```\n" * 5000]
+    "text",
+    [
+        " " * 20000,
+        "{" * 20000,
+        "(" * 9000,
+        "1+" * 9000 + "1",
+        "long add_all(" * 2000,
+        "```\n" * 5000,
+        "'/*<<<x\n" * 5000,
+        "# " * 9000,
+    ],
 )
 def test_any_text_gives_a_completion(language, text):
     assert isinstance(extract(language, text), str)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from multipl_e_rows import PROMPTS, TESTS
 
-from slmcollab.scoring.code import run
+from slmcollab.scoring.code import containers, run
 from slmcollab.scoring.code.languages import LANGUAGES
-from slmcollab.scoring.code.sandbox import APART, processes_are_counted_apart
+from slmcollab.scoring.code.sandbox import APART, Limits, processes_are_counted_apart
 
 MARK = "slmhostile"  # the name that hostile processes give themselves; children inherit it
 NAMED = f"    open('/proc/self/comm', 'w').write('{MARK}')\n    import os, signal, socket, sys, time\n"
@@ -117,6 +117,35 @@ def test_memory_is_limited(sandbox):
     verdict, _ = attack("    return len(bytearray(6 * 2**30)) and 6\n", sandbox)
     assert not verdict.passed
     assert "MemoryError" in verdict.output
+
+
+def test_the_memory_of_all_processes_together_is_limited(sandbox):
+    body = """    kept = []
+    for _ in range(8):
+        if os.fork() == 0:
+            kept.append(b'x' * (50 * 2**20))
+            time.sleep(60)
+    time.sleep(60)
+"""
+    program = PROMPTS["py"].replace("NAME", "add_all") + NAMED + body + "\nadd_all([])\n"
+    with sandbox.box() as box:
+        (box / "program.py").write_text(program)
+        started = time.monotonic()
+        outcome = sandbox.run(["python3", "{box}/program.py"], box, Limits(20, 2**31, resident_bytes=200 * 2**20))
+    assert outcome.exit_code == 137
+    assert time.monotonic() - started < 15
+
+
+def test_a_program_makes_no_namespace_to_mount_file_systems_in(sandbox):
+    if sandbox.wrap in (containers.sized_bubblewrap, containers.old_bubblewrap):
+        pytest.skip("bubblewrap before 0.8 cannot prevent it")
+    body = """    import subprocess
+    for options in ('-Ur', '-Urm'):
+        assert subprocess.run(['unshare', options, 'true']).returncode == 1
+    return 6
+"""
+    verdict, _ = attack(body, sandbox)
+    assert verdict.passed, verdict.output
 
 
 def test_endless_output_is_cut(sandbox):

@@ -75,6 +75,7 @@ def test_order_of_preference():
 
 WRAPS = {
     "bubblewrap": containers.bubblewrap,
+    "sized bubblewrap": containers.sized_bubblewrap,
     "old bubblewrap": containers.old_bubblewrap,
     "unshare": containers.unshare,
     "none": None,

@@ -1,13 +1,17 @@
 """From a chat model's answer to the completion of a prompt: what stands between the prompt and the tests."""
 
-import ast
 import re
 
 from slmcollab.scoring.code.languages import Language
+from slmcollab.scoring.code.python_answers import declared_text, definitions, indentation, indented
 
-FENCE = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)(?:\n[ \t]*```|\Z)", re.MULTILINE | re.DOTALL)
-INDENT = 4 * " "  # what ast.unparse writes
-UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # what reading Python text may end in
+FENCE = re.compile(r"^([ \t]*+)```[^\n`]*\n(.*?)(?:\n[ \t]*```|\Z)", re.MULTILINE | re.DOTALL)
+BACKTICKED = re.compile(r"`([^`\n]+)`")
+PHP_END = re.compile(  # the alternatives before the last: where the characters of a closing tag are none
+    r"""'(?:[^'\\]|\\.)*+(?:'|\Z)|"(?:[^"\\]|\\.)*+(?:"|\Z)|/\*.*?(?:\*/|\Z)"""
+    r"""|<<<[ \t]*(['"]?)(\w+)\1\n.*?(?:\n[ \t]*\2\b|\Z)|(?://|\#)(?:(?!\?>)[^\n])*+|(?P<end>\?>)""",
+    re.DOTALL,
+)
 NAMES = {"py": r"^def\s+(\w+)\s*\(", "sh": r"^(\w+)\s*\(\)", "": r"(\w+)\s*\("}
 DECLARED = {  # {} is the function's name; the line that declares it, up to the name
     "sh": r"^([ \t]*+)(?:function[ \t]+)?{}[ \t]*(?:\(\))?[ \t\n]*\{{",
@@ -28,17 +32,38 @@ def extract_completion(answer: str, prompt: str, language: Language, stop_tokens
     """Return what belongs behind `prompt`, from an answer that is code or holds fenced blocks of it (the last counts).
 
     An answer that declares the prompt's function again gives its body, and in languages where that is possible the
-    helpers beside it; the prompt's own head stays. Any other is read as a continuation and ends at the first stop
-    token. The closing brace of the function is added or left out as the language's tests need it.
+    helpers beside it; the prompt's own head stays. In Python its definitions stand whole behind the prompt's, which
+    they override. Any other is read as a continuation and ends at the first stop token. The closing brace of the
+    function is added or left out as the language's tests need it.
     """
-    blocks = FENCE.findall(answer)
-    code = (blocks[-1] if blocks else answer).replace("\r\n", "\n").rstrip("` \t\n")
     name = function_name(prompt, language)
-    declared = _python(code, name, _indentation(prompt)) if language.name == "py" else _braced(code, name, language)
+    code = _code(answer, name, language)
+    declared = _python(code, prompt, name) if language.name == "py" else _braced(code, name, language)
     if declared is not None:
         return declared
     code = _cut(code.strip("\n"), stop_tokens or language.stop_tokens)
-    return _indented(prompt, code) if language.name == "py" else _closed(code, language)
+    return indented(prompt, code) if language.name == "py" else _closed(code, language)
+
+
+def _code(answer: str, name: str, language: Language) -> str:
+    """Return an answer's code: all of it where that is Python, else its last block; PHP ends at its closing tag."""
+    answer = answer.replace("\r\n", "\n")
+    if language.name == "py" and definitions(answer, name) is not None:
+        return answer
+    if inline := BACKTICKED.fullmatch(answer.strip()):
+        return inline[1]
+    blocks = FENCE.findall(answer)
+    code = re.sub(f"^{blocks[-1][0]}", "", blocks[-1][1], flags=re.MULTILINE) if blocks else answer
+    code = code.rstrip().removesuffix("```").rstrip()
+    return _php(code) if language.name == "php" else code
+
+
+def _php(code: str) -> str:
+    """Return PHP from its opening tag to its first closing tag, behind which all is text to print, the tests too."""
+    before, tag, behind = code.partition("<?php")
+    code = behind.lstrip(" ") if tag else before
+    ends = (match.start() for match in PHP_END.finditer(code) if match["end"])
+    return code[: next(ends, len(code))].rstrip()
 
 
 def function_name(prompt: str, language: Language) -> str:
@@ -56,54 +81,13 @@ def _cut(code: str, stop_tokens: list[str] | tuple[str, ...]) -> str:
     return code[: min(ends)] if ends else code
 
 
-def _indentation(prompt: str) -> str:
-    """Return what the lines of a Python prompt's function are indented with."""
-    match = re.search(r"^([ \t]+)\S", prompt[prompt.rfind("def ") :], re.MULTILINE)
-    return match[1] if match else INDENT
-
-
-def _python(code: str, name: str, indentation: str) -> str | None:
-    """Return the body of the last function `name` and, below it, the other definitions; None if there is none."""
-    try:
-        parts = _python_parts(ast.parse(code), name)
-    except UNREADABLE:
-        return _python_text(code, name)
-    if parts is None:
-        return None
-    body = re.sub(f"^{INDENT}", indentation, parts[0], flags=re.MULTILINE)
-    return "\n\n".join([body, *parts[1:]])
-
-
-def _python_parts(tree: ast.Module, name: str) -> list[str] | None:
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
-    if not functions:
-        return None
-    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
-    others = [node for node in tree.body if isinstance(node, kinds) and node not in functions]
-    functions[-1].decorator_list = []
-    body = ast.unparse(functions[-1]).split("\n", 1)[1]
-    return [body, *map(ast.unparse, others)]
-
-
-def _python_text(code: str, name: str) -> str | None:
-    """The same for code that does not parse: the indented lines below the line that declares the function."""
-    match = re.search(
-        rf"^def\s+{re.escape(name)}\s*\([^\n]*:[ \t]*\n((?:[ \t]+[^\n]*(?:\n|\Z)|\n)*)", code, re.MULTILINE
-    )
-    return match[1].rstrip() if match and name else None
-
-
-def _indented(prompt: str, code: str) -> str:
-    """Return a continuation with the indentation that it lost where blanks around an answer were stripped."""
-    lines = code.split("\n")
-    shifted = [_indentation(prompt) + line if line.strip() else line for line in lines]
-    for candidate in (lines, [*shifted[:1], *lines[1:]], shifted):
-        try:
-            compile(prompt + "\n".join(candidate), "program", "exec", dont_inherit=True)
-            return "\n".join(candidate)
-        except UNREADABLE:
-            continue
-    return code
+def _python(code: str, prompt: str, name: str) -> str | None:
+    """Return what overrides the prompt's function with the answer's own, else the body; None if it has neither."""
+    text = declared_text(code, name)
+    own = definitions(code, name) or (definitions(text[0], name) if text else None)
+    if own is None:
+        return text[1] if text else None
+    return f"{'' if prompt.endswith(chr(10)) else chr(10)}{indentation(prompt)}pass\n\n{own}"
 
 
 def _braced(code: str, name: str, language: Language) -> str | None:
@@ -146,7 +130,7 @@ def _closing(code: str, start: int, indent: str) -> tuple[int, int]:
 
 def _helpers(text: str, name: str) -> list[str]:
     """Return the pieces of top-level code, each with the lines below it that belong to it, that define something."""
-    pieces = re.split(r"\n(?=[^\s})\]])", re.sub(r"<\?php|\?>", "", text))
+    pieces = re.split(r"\n(?=[^\s})\]])", re.sub(r"<\?php", "", text))
     declares = re.compile(rf"(?:function|const|let|var)?[ \t]*{re.escape(name)}\b")
     pieces = [re.sub(r"^(?:export[ \t]+)(?:default[ \t]+)?", "", piece.strip("\n")) for piece in pieces]
     return [piece for piece in pieces if KEPT.match(piece) and not declares.match(piece)]

@@ -42,12 +42,17 @@ class Places:
 Wrap = Callable[[str, bool, Places], Sequence[str] | None]
 
 
-def bubblewrap(box: str, writable: bool, places: Places, *, sized: bool = True) -> list[str] | None:
-    """sized: older versions cannot limit the size of /tmp, which then takes what memory a file system may take."""
+def bubblewrap(
+    box: str, writable: bool, places: Places, *, sized: bool = True, closed: bool = True
+) -> list[str] | None:
+    """Versions before 0.8 cannot keep a program from namespaces of its own (closed), in which it may mount file systems
+    that take memory; those before 0.7 cannot limit the size of /tmp (sized).
+    """
     if (tool := shutil.which("bwrap")) is None:
         return None
     size = ["--size", str(SCRATCH_BYTES)] if sized else []
     command = [tool, "--unshare-user", "--unshare-all", "--die-with-parent", "--new-session"]
+    command += ["--disable-userns"] if closed else []
     command += ["--proc", "/proc", "--dev", "/dev", *size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
     command += [*size, "--tmpfs", "/tmp"]  # before the folders, of which one may be below it
     for folder in ["/usr", *_etc(), *places.folders]:
@@ -61,8 +66,12 @@ def bubblewrap(box: str, writable: bool, places: Places, *, sized: bool = True) 
     return [*command, "--chdir", "/tmp", "--"]
 
 
+def sized_bubblewrap(box: str, writable: bool, places: Places) -> list[str] | None:
+    return bubblewrap(box, writable, places, closed=False)
+
+
 def old_bubblewrap(box: str, writable: bool, places: Places) -> list[str] | None:
-    return bubblewrap(box, writable, places, sized=False)
+    return bubblewrap(box, writable, places, sized=False, closed=False)
 
 
 def apptainer(box: str, writable: bool, places: Places) -> list[str] | None:

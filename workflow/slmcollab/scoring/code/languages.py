@@ -16,7 +16,8 @@ class Language:
     compile: empty for interpreted languages. memory_bytes: of address space, for each of the two commands. tools: the
     programs that the commands need; each prints its version for --version. failures: what on standard error is a
     failed test though the exit code is 0. closing: how many closing braces end the tests' main function (0: the tests
-    are statements). token: the statement that prints {token}. stop_tokens: of completions, where a data set has none.
+    are statements). token: the statement that joins {first} and {second} and
+    prints them: what prints or reads the source finds no token. stop_tokens: of completions, where a data set has none.
     braces: where the closing brace of the function stands: in the "completion", in the "tests" or nowhere ("").
     helpers: whether functions beside the asked one can be part of a completion. packages: of Debian, or "npm
     typescript".
@@ -39,7 +40,8 @@ class Language:
 
     def with_token(self, tests: str, token: str) -> str:
         """Return the tests with a last statement that prints `token`; ValueError if the tests have no main function."""
-        statement = self.token.replace("{token}", token)
+        first, second = halves(token)
+        statement = self.token.replace("{first}", first).replace("{second}", second)
         if not self.closing:
             return f"{tests.rstrip()}\n{statement}\n"
         at = len(tests)
@@ -50,6 +52,11 @@ class Language:
         return f"{tests[:at]}{statement}\n{tests[at:]}"
 
 
+def halves(token: str) -> tuple[str, str]:
+    """Return the two texts of which a token is made when a program runs; the source has it nowhere in one piece."""
+    return token[: len(token) // 2], token[len(token) // 2 :]
+
+
 ALL = (
     Language(
         name="py",
@@ -58,7 +65,7 @@ ALL = (
         run=("python3", "{box}/program.py"),
         tools=("python3",),
         memory_bytes=2 * GIB,
-        token='__import__("os").write(1, b"{token}\\n")',
+        token='__import__("os").write(1, b"".join([b"{first}", b"{second}\\n"]))',
         stop_tokens=("\ndef", "\n#", "\nif", "\nclass"),
         braces="",
         packages=("python3",),
@@ -72,7 +79,7 @@ ALL = (
         run=("{box}/program",),
         tools=("g++",),
         memory_bytes=2 * GIB,
-        token='std::cout << "{token}" << std::endl;',
+        token='std::cout << "{first}" << "{second}" << std::endl;',
         stop_tokens=("\n}",),
         braces="tests",
         packages=("g++",),
@@ -92,7 +99,7 @@ ALL = (
         ),
         tools=("javac", "java"),
         memory_bytes=6 * GIB,
-        token='System.out.println("{token}");',
+        token='System.out.println(String.join("", "{first}", "{second}"));',
         stop_tokens=("\n    }\n",),
         braces="tests",
         packages=("openjdk-17-jdk-headless", "libjavatuples-java"),
@@ -105,7 +112,7 @@ ALL = (
         run=("php", "{box}/program.php"),
         tools=("php",),
         memory_bytes=2 * GIB,
-        token='fwrite(STDOUT, "{token}\\n");',
+        token='fwrite(STDOUT, implode("", ["{first}", "{second}\\n"]));',
         stop_tokens=("\nfunction", "\n?>", "\n//", "\n#"),
         braces="completion",
         packages=("php-cli",),
@@ -120,7 +127,7 @@ ALL = (
         run=("node", "{box}/program.js"),
         tools=("tsc", "node"),
         memory_bytes=6 * GIB,
-        token='console.log("{token}");',
+        token='console.log(["{first}", "{second}"].join(""));',
         stop_tokens=("\nfunction ", "\n/*", "\n//", "\nclass"),
         braces="completion",
         packages=("nodejs", "npm typescript"),
@@ -133,7 +140,7 @@ ALL = (
         run=("node", "{box}/program.js"),
         tools=("node",),
         memory_bytes=6 * GIB,
-        token='console.log("{token}");',
+        token='console.log(["{first}", "{second}"].join(""));',
         stop_tokens=("\nfunction ", "\n/*", "\n//", "\nconsole.log"),
         braces="completion",
         packages=("nodejs",),
@@ -147,7 +154,7 @@ ALL = (
         run=("mono", "{box}/program.exe"),
         tools=("mcs", "mono"),
         memory_bytes=2 * GIB,
-        token='Console.WriteLine("{token}");',
+        token='Console.WriteLine(string.Join("", "{first}", "{second}"));',
         stop_tokens=("\n    }\n",),
         braces="tests",
         # Mono goes on after a failed Debug.Assert, and ends with 0
@@ -162,7 +169,7 @@ ALL = (
         run=("bash", "{box}/program.sh"),
         tools=("bash",),
         memory_bytes=2 * GIB,
-        token="printf '%s\\n' {token}",
+        token="printf '%s%s\\n' {first} {second}",
         stop_tokens=("\n}",),
         braces="tests",
         packages=("bash",),

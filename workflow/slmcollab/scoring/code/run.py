@@ -37,10 +37,11 @@ class Verdict:
 def judge(program: str, tests: str, language: Language, sandbox: Sandbox, time_limit_s: float | int) -> Verdict:
     """Return whether `program`, followed by a line feed and `tests`, ends with exit code 0 after the tests have run.
 
-    That they have is shown by a random token of this run, which a statement behind the tests prints: a program that
-    ends before them, whatever its exit code, does not pass. What remains possible: a program that looks for its own
-    text (interpreted languages have it in a file; a binary can be read too) finds the token as well as the tests; and
-    one that replaces what the tests call (JavaScript's assert module, C++'s macro, Bash's `set`) makes them pass.
+    That they have is shown by a random token of this run, which a statement behind the tests joins from two halves and
+    prints: a program that ends before them, or prints its own text, does not pass. What remains possible: a program
+    that looks for the halves in its own text (interpreted languages have it in a file; a binary can be read too) and
+    joins them itself; and one that replaces what the tests call (JavaScript's assert module, C++'s macro, Bash's `set`)
+    or compare with (an object equal to all). Both have to be written for it.
     time_limit_s: of wall-clock time for the run; to compile it has 60 s. A missing toolchain, or one in which a trivial
     program does not pass, is "not_run".
     """
@@ -66,7 +67,10 @@ def _judge(program: str, tests: str, language: Language, sandbox: Sandbox, time_
 
 
 def _verdict(outcome: Outcome, stage: str, token: str, *, passed: bool = False) -> Verdict:
-    printed = (outcome.stderr + outcome.stdout).replace(token.encode(), b"").strip()
+    printed = outcome.stderr + outcome.stdout
+    for text in (token, *languages.halves(token)):  # it differs from run to run, what is kept must not
+        printed = printed.replace(text.encode(), b"")
+    printed = printed.strip()
     output = printed[:KEPT_BYTES].decode("utf-8", errors="replace")
     return Verdict(passed, TIMED_OUT if outcome.timed_out else None, stage, outcome.exit_code, output)
 

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,16 +16,18 @@ from pathlib import Path
 
 from slmcollab.scoring.code import containers
 from slmcollab.scoring.code.containers import BOX, Places
+from slmcollab.scoring.code.memory import resident
 
 UNSAFE = "none"
 KINDS: dict[str, tuple[containers.Wrap, ...]] = {  # in order of preference; variants of one kind stand together
-    "bubblewrap": (containers.bubblewrap, containers.old_bubblewrap),
+    "bubblewrap": (containers.bubblewrap, containers.sized_bubblewrap, containers.old_bubblewrap),
     "apptainer": (containers.apptainer,),
     "unshare": (containers.unshare,),
 }
 APART = ("bubblewrap", "unshare")  # these make a user namespace, in which processes can be counted
 OUTPUT_BYTES = 16 * 2**20  # of each of the two streams; a program that writes more is ended by the kernel
 PROBE_S = 20
+WATCH_S = 0.05
 
 
 class SandboxError(RuntimeError):
@@ -33,13 +36,16 @@ class SandboxError(RuntimeError):
 
 @dataclass(frozen=True)
 class Limits:
-    """What a command may use: seconds of wall-clock time, bytes of address space, bytes of each file that it writes."""
+    """What a command may use: seconds of wall-clock time, bytes of address space of each process, bytes of each file
+    that it writes; resident_bytes: of memory that its processes have in use together, looked at every 0.05 s.
+    """
 
     wall_s: float | int
     memory_bytes: int
     file_bytes: int = OUTPUT_BYTES
     num_processes: int = 64
     num_files: int = 256
+    resident_bytes: int = 2**31
 
 
 @dataclass(frozen=True)
@@ -94,20 +100,29 @@ class Sandbox:
                 start_new_session=True,
                 **user,
             )
-            exit_code = self._wait(process, limits.wall_s)
+            exit_code = self._wait(process, limits)
             return Outcome(exit_code, _content(out), _content(err))
 
-    def _wait(self, process: subprocess.Popen, wall_s: float | int) -> int | None:
+    def _wait(self, process: subprocess.Popen, limits: Limits) -> int | None:
+        end = time.monotonic() + limits.wall_s
         try:
-            code = process.wait(wall_s)
-        except subprocess.TimeoutExpired:
-            return None
+            while (code := _ended(process, min(WATCH_S, end - time.monotonic()))) is None:
+                if time.monotonic() >= end:
+                    return None
+                if resident(process.pid) > limits.resident_bytes:
+                    return 128 + signal.SIGKILL
         finally:
             if process.poll() is None or self.wrap is None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)  # a sandbox dies with the process that made it
                 process.wait()
         return 128 - code if code < 0 else code
+
+
+def _ended(process: subprocess.Popen, within_s: float) -> int | None:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return process.wait(max(within_s, 0))
+    return None
 
 
 def _limited(command: Sequence[str], limits: Limits, *, apart: bool) -> list[str]:
