@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from config_rules import KeyPath, got, grid_faults, line, name_faults, nearest, size_faults, team_faults
 from grid import Config
-from slices_rules import slices_grid_faults, slices_name_faults, slices_size_faults, system_faults
+from slices_names import slices_name_faults
+from slices_rules import slices_grid_faults, slices_size_faults, system_faults
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -90,7 +91,8 @@ def _fit_schema(config: Any, schema: Config) -> list[str]:
 
     validator = validators.extend(Draft202012Validator, {"type": strict_type})(_inlined(schema, schema))
     errors = list(validator.iter_errors(config))
-    read = [_read_number(config, error) for error in errors if error.validator == "type"]
+    inner = [error for outer in errors if outer.validator == "anyOf" for error in outer.context]
+    read = [_read_number(config, error) for error in [*errors, *inner] if error.validator == "type"]
     if any(read):
         errors = list(validator.iter_errors(config))
     errors.sort(key=lambda error: [str(key) for key in error.absolute_path])

@@ -18,6 +18,8 @@ FIXED: dict[str, Config] = {
     "hidden_state_shuffled": {"operator": BASE, "shuffled": True},
 }
 HEADS = {"latent_dim", "num_heads"}
+# Loaders of the toy benchmarks whose problems say which facts they need: what toy members learn and the oracle judges.
+TAUGHT = {"toy_musique", "toy_gsm_hard", "toy_math", "toy_multipl_e", "toy_conifer"}
 
 
 def line(path: KeyPath, given: str, allowed: str) -> str:
@@ -72,7 +74,7 @@ def _uses(config: Config, modules: dict[str, set[str]]) -> Iterator[tuple[KeyPat
         yield ("benchmarks", benchmark, "scorer"), block["scorer"], modules["scorer"]
     for model, block in config["models"].items():
         yield ("models", model, "corpora"), block.get("corpora", []), corpora
-        taught = [name for name, other in config["benchmarks"].items() if other["loader"].startswith("toy_")]
+        taught = [name for name, other in config["benchmarks"].items() if other["loader"] in TAUGHT]
         yield ("models", model, "lessons", "benchmarks"), block.get("lessons", {}).get("benchmarks", []), taught
     for role, names in config["claims"].items():
         known = {"team": teams}.get(role, models if role.endswith("_expert") else config["benchmarks"])

@@ -495,6 +495,11 @@ def assert_loadable(cell, config):
         assert size // heads % 2 == 0 or cell["architecture"]["type"] == "gpt2"
         assert set(cell["training"]) == {"steps", "batch_size", "learning_rate", "noise_rows"}
         assert all(is_count(grid.corpus_cell(config, corpus)["num_rows"]) for corpus in cell["corpora"])
+    elif cell["source"] == "toy_member":
+        size, heads = (cell["architecture"][key] for key in ("hidden_size", "num_heads"))
+        assert size % heads == 0
+        assert size // heads % 2 == 0 or cell["architecture"]["type"] == "gpt2"
+        assert set(cell["training"]) == {"batch_size", "phases"}
     elif cell["source"] == "hub":
         assert re.fullmatch(r"[0-9a-f]{40}", cell["revision"])
         assert re.fullmatch(r"[^/\s]+/[^/\s]+", cell["id"])
