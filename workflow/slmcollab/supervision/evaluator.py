@@ -124,7 +124,6 @@ def ask_evaluator(
     calls: list[list[Call]] = [[] for _ in trajectories]
     waiting = list(range(len(trajectories)))
     for attempt in range(settings.retries + 1):
-        # ASSUME: the evaluator's first reply is greedy; only one that cannot be read is sampled again.
         decoding = Decoding(settings.max_new_tokens, settings.temperature if attempt else 0.0)
         seeds = [derive(seed, "evaluate", trajectories[place].id, attempt) for place in waiting]
         pairs = zip(waiting, seeds, strict=True)
