@@ -5,11 +5,12 @@ schemas/config.schema.yaml says what each value may be by itself, config_rules.p
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from baselines_rules import baseline_faults, baseline_name_faults
 from config_rules import KeyPath, got, grid_faults, line, name_faults, nearest, size_faults, team_faults
 from grid import Config
 from slices_names import slices_name_faults
@@ -33,13 +34,19 @@ KINDS = {
 
 
 def check(
-    config: Any, *, operators: set[str], loaders: set[str], scorers: set[str], schema: Config | None = None
+    config: Any,
+    *,
+    operators: set[str],
+    loaders: set[str],
+    scorers: set[str],
+    teams: Mapping[str, Mapping[str, Any]],
+    schema: Config | None = None,
 ) -> tuple[Config, list[str]]:
     """Return a copy of `config` with every number read as one, and the faults, one line each; raises nothing.
 
     Text such as "1e-5" where the schema wants a number becomes that number, 250.0 where it wants an integer 250, and 1
     where it wants a number 1.0, so that equal settings give equal cells. operators, loaders, scorers: module names;
-    schema: by default the one that is shipped.
+    teams: what the methods of baselines say of themselves (choice.teams); schema: by default the one that is shipped.
     """
     faults: list[str] = []
     plain = _plain(config, (), faults)
@@ -47,9 +54,10 @@ def check(
         faults = _fit_schema(plain, schema or read_schema())
     if not faults:
         modules = {"operator": operators, "loader": loaders, "scorer": scorers}
-        faults = [*name_faults(plain, modules), *slices_name_faults(plain)]
+        faults = [*name_faults(plain, modules), *slices_name_faults(plain), *baseline_name_faults(plain, teams)]
     if not faults:
-        faults = [*grid_faults(plain), *team_faults(plain), *size_faults(plain), *system_faults(plain)]
+        faults = [*grid_faults(plain), *team_faults(plain), *size_faults(plain)]
+        faults += [*system_faults(plain), *baseline_faults(plain, teams)]
     if not faults:
         faults = [*slices_grid_faults(plain), *slices_size_faults(plain)]
     return (plain if isinstance(plain, dict) else {}), faults

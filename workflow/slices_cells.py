@@ -33,7 +33,8 @@ def team_cell(config: Config, benchmark: str, system: str) -> dict[str, Any]:
     }
 
 
-def _generation(config: Config) -> dict[str, Any]:
+def generation(config: Config) -> dict[str, Any]:
+    """Return how responses are generated."""
     return {key: value for key, value in config["slices"]["generation"].items() if key != "dtype"}
 
 
@@ -53,7 +54,7 @@ def sample_cell(config: Config, benchmark: str, system: str, stage: str) -> dict
         **team_cell(config, benchmark, system),
         **sampled,
         "protocol": protocol,
-        "generation": _generation(config),
+        "generation": generation(config),
     }
 
 
@@ -62,7 +63,7 @@ def answer_cell(config: Config, benchmark: str, system: str, stage: str) -> dict
     temperature = 0.0 if stage == GREEDY else config["slices"]["protocol"]["temperature"]
     protocol = _protocol(config, benchmark, system, temperature)
     sampled = {"samples": 1, "stage": stage}
-    return {**team_cell(config, benchmark, system), **sampled, "protocol": protocol, "generation": _generation(config)}
+    return {**team_cell(config, benchmark, system), **sampled, "protocol": protocol, "generation": generation(config)}
 
 
 def qualify_cell(config: Config, benchmark: str, system: str) -> dict[str, Any]:
@@ -101,7 +102,7 @@ def evaluate_cell(config: Config, benchmark: str, system: str, number: str) -> d
     left_out = ("models", "sizes", "slots")
     team = {key: value for key, value in team_cell(config, benchmark, system).items() if key not in left_out}
     round_ = {"stage": f"round{number}", "sizes": sizes}
-    return {**team, **round_, "evaluator": evaluator, "generation": _generation(config)}
+    return {**team, **round_, "evaluator": evaluator, "generation": generation(config)}
 
 
 def reward_cell(config: Config, benchmark: str, system: str) -> dict[str, Any]:

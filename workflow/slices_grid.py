@@ -1,7 +1,8 @@
 """What slices asks for: the runs of its systems, where each stage of a run finds its inputs, and the cells of its jobs.
 
-A run has stages, each a folder: teacher, distilled, round1, round2, ..., eval and eval_sampled. Systems with a `base`
-start from the base's distilled team, and share its stages up to the first round's trajectories. Standard library only.
+A run has stages, each a folder: teacher, distilled, round1, round2, ..., eval and eval_sampled; those of a baseline, a
+system with a `method`, are search, trained and eval. Systems with a `base` start from the base's distilled team, and
+share its stages up to the first round's trajectories. Standard library only.
 """
 
 from itertools import product
@@ -11,6 +12,10 @@ from grid import Config
 
 SAMPLED, GREEDY = "eval_sampled", "eval"
 ORACLE, SCORES = "oracle", "scores"
+SEARCH, TRAINED = "search", "trained"
+# Scorer -> how two answers are compared, a name of scoring/equality.py; by their text where not named. On open texts
+# (None) no vote can be taken.
+EQUALITY = {"qa": "words", "gsm_hard": "number", "math": "latex", "conifer": None}
 
 
 class TeamRun(NamedTuple):
@@ -85,6 +90,30 @@ def reward_of(config: Config, system: str) -> str | None:
     return config["systems"][system].get("reward")
 
 
+def method_of(config: Config, system: str) -> str | None:
+    """Return the module of teams/ that runs a baseline, None for a system under the protocol."""
+    return config["systems"][system].get("method")
+
+
+def is_baseline(config: Config, system: str) -> bool:
+    return method_of(config, system) is not None
+
+
+def searched(config: Config, system: str) -> Stage | None:
+    """Return the stage that holds the workflow which a baseline searched for, None where it searches for none."""
+    return Stage(system, SEARCH) if "search" in config["systems"][system] else None
+
+
+def trained_baseline(config: Config, system: str) -> Stage | None:
+    """Return the stage that holds a baseline's trained adapters, None where it does not learn."""
+    return Stage(system, TRAINED) if "learning" in config["systems"][system] else None
+
+
+def equality(config: Config, benchmark: str) -> str | None:
+    """Return how two answers to a benchmark are compared."""
+    return EQUALITY.get(config["benchmarks"][benchmark]["scorer"], "text")
+
+
 def distilled(config: Config, system: str) -> Stage | None:
     """Return the stage that holds the distilled adapters, None for a team that starts untrained."""
     return Stage(base_of(config, system), "distilled") if teacher_of(config, system) else None
@@ -97,8 +126,10 @@ def sampled_at(config: Config, system: str, number: int) -> Stage:
 
 def before(config: Config, system: str, stage: str) -> Stage | None:
     """Return the stage whose adapters speak in `stage`, None for untrained models."""
-    if stage == "teacher":
+    if stage in ("teacher", SEARCH, TRAINED):
         return None
+    if is_baseline(config, system):
+        return trained_baseline(config, system)
     if stage.startswith("round"):
         number = int(stage.removeprefix("round"))
         return Stage(system, f"round{number - 1}") if number > 1 else distilled(config, system)

@@ -29,7 +29,7 @@ def slices_name_faults(config: Config) -> Iterator[str]:
 
 
 def _uses(config: Config) -> Iterator[tuple[KeyPath, Any, Iterable[str]]]:
-    slices, systems, speakers = config["slices"], config["systems"], _speakers(config)
+    slices, systems, speaking = config["slices"], config["systems"], speakers(config)
     for kind in ("systems", "ablations", "controls", "sampled"):
         yield ("slices", "grid", kind), slices["grid"][kind], systems
     with_slices = [name for name, block in config["benchmarks"].items() if "slices" in block]
@@ -38,18 +38,18 @@ def _uses(config: Config) -> Iterator[tuple[KeyPath, Any, Iterable[str]]]:
     for index, entry in enumerate(slices["grid"].get("fewer_seeds", [])):
         yield ("slices", "grid", "fewer_seeds", index, "systems"), entry.get("systems", []), systems
         yield ("slices", "grid", "fewer_seeds", index, "benchmarks"), entry.get("benchmarks", []), config["benchmarks"]
-    yield ("slices", "evaluator", "model"), slices["evaluator"]["model"], speakers
+    yield ("slices", "evaluator", "model"), slices["evaluator"]["model"], speaking
     for benchmark in PLAYED:
         yield ("slices", "claims", benchmark), slices["claims"][benchmark] or [], with_slices
     for block, key in PROMPT_KINDS:
         yield ("slices", block, key), slices[block][key], prompts(block, key)
     for system, block in systems.items():
-        yield ("systems", system, "models"), block.get("models", []), speakers
+        yield ("systems", system, "models"), block.get("models", []), speaking
         for key in ("base", "teacher"):
             yield ("systems", system, key), block.get(key, []), systems
 
 
-def _speakers(config: Config) -> list[str]:
+def speakers(config: Config) -> list[str]:
     """Return the models that may speak: all but the router's encoder from the hub, which writes no text."""
     encoder = config["router"]["encoder"]
     return [name for name, block in config["models"].items() if name != encoder or block["source"] != "hub"]
@@ -58,7 +58,10 @@ def _speakers(config: Config) -> list[str]:
 def prompts(block: str, key: str, folder: Path = PROMPTS) -> list[str]:
     """Return the prompt files, without their ending, of the kind that slices.<block>.<key> names, by their sections."""
     needed, foreign = PROMPT_KINDS[block, key]
-    sections = {
-        file.stem: set(HEADER.findall(file.read_text("utf-8", "replace"))) for file in sorted(folder.glob("*.txt"))
-    }
-    return [name for name, there in sections.items() if needed <= there and not foreign & there]
+    return [name for name, there in prompt_sections(folder).items() if needed <= there and not foreign & there]
+
+
+def prompt_sections(folder: Path) -> dict[str, set[str]]:
+    """Return prompt file, without its ending -> its sections."""
+    files = sorted(folder.glob("*.txt"))
+    return {file.stem: set(HEADER.findall(file.read_text("utf-8", "replace"))) for file in files}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from config_rules import TAUGHT, KeyPath, got, line
 from grid import Config
-from slices_grid import ORACLE, listed_systems, models_of, team_runs
+from slices_grid import ORACLE, is_baseline, listed_systems, models_of, team_runs
 
 REFERENCE = "cl"
 ONE, COPIES, THOSE, ANY = "one model", "one model several times", f"the models of {REFERENCE}", "models"
@@ -49,6 +49,8 @@ def system_faults(config: Config) -> Iterator[str]:
         path: KeyPath = ("systems", system)
         if ("models" in block) == ("base" in block):
             yield line(path, got(block), "exactly one of models and base")
+        elif "method" in block:
+            continue
         elif "base" in block:
             yield from _base_faults(path, block, systems)
         else:
@@ -59,9 +61,9 @@ def system_faults(config: Config) -> Iterator[str]:
 
 def _base_faults(path: KeyPath, block: Config, systems: Config) -> Iterator[str]:
     base = systems[block["base"]]
-    if "models" not in base:
-        allowed = ", ".join(name for name, other in systems.items() if "models" in other)
-        yield line((*path, "base"), got(block["base"]), f"a system with models: {allowed}")
+    if "models" not in base or "method" in base:
+        allowed = ", ".join(name for name, other in systems.items() if "models" in other and "method" not in other)
+        yield line((*path, "base"), got(block["base"]), f"a system with models and no method: {allowed}")
     elif "reward" in block and not base.get("actions", True):
         yield line((*path, "reward"), got(block["reward"]), f"no reward: {block['base']} has actions: false")
     elif "reward" not in block and "teacher" not in base:
@@ -92,6 +94,10 @@ def slices_grid_faults(config: Config) -> Iterator[str]:
     for system in grid["sampled"]:
         if system not in listed:
             yield line(("slices", "grid", "sampled"), got(system, listed), ", ".join(listed))
+        elif is_baseline(config, system):
+            yield line(
+                ("slices", "grid", "sampled"), got(system), "systems without a method: its settings say how it samples"
+            )
     if not team_runs(config):
         yield line(("slices", "grid", "fewer_seeds"), got(grid.get("fewer_seeds", [])), "what leaves at least one run")
     for index, entry in enumerate(grid.get("fewer_seeds", [])):

@@ -61,6 +61,7 @@ rule answer_with_team:
         "results/resources/answer_with_team/{benchmark}/{system}/seed{seed}/{stage}.resources.tsv"
     wildcard_constraints:
         stage="eval|eval_sampled",
+        system=named(systems_without("method")),
     conda:
         "../../envs/gpu.yaml"
     threads: config["numeric_threads"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, f"{workflow.basedir}/workflow")
 
+import baselines_cells as baselines
 import config_check
 import grid
 import results_grid as shown
@@ -27,6 +28,7 @@ checked, complaints = config_check.check(
     operators=choice.names(choice.OPERATOR),
     loaders=choice.names(choice.LOADER),
     scorers=choice.names(choice.SCORER),
+    teams=choice.teams(),
 )
 if complaints:
     sys.exit("\n".join(complaints))
@@ -75,7 +77,7 @@ def cell(function):
 
 
 def code(*names):
-    """Return a params function: the digest of these modules and of all they import; {operator}, {loader} and {scorer} are filled in."""
+    """Return a params function: the digest of these modules and of all they import; {operator}, {loader}, {scorer} and {team} are filled in."""
 
     def digest(wildcards):
         chosen = {}
@@ -83,6 +85,8 @@ def code(*names):
             chosen |= config["benchmarks"][wildcards.benchmark]
         if "method" in wildcards.keys():
             chosen |= config["methods"][wildcards.method]
+        if "system" in wildcards.keys():
+            chosen["team"] = slices.method_of(config, wildcards.system)
         return code_digest(*(name.format_map(chosen) for name in names), root=PACKAGE.parent)
 
     return digest

@@ -15,9 +15,47 @@ def team_weights(wildcards):
     return [f"results/models/{model}/weights" for model in dict.fromkeys(slices.models_of(config, wildcards.system))]
 
 
+def systems_with(key):
+    """Return the systems whose block has a key."""
+    return [name for name, block in config["systems"].items() if key in block]
+
+
+def systems_without(key):
+    return [name for name in config["systems"] if name not in systems_with(key)]
+
+
+def prompt_path(name):
+    return os.path.normpath(f"{ROOT}/workflow/prompts/{name}.txt")
+
+
 def prompt_file(block, key):
     """Return the file of a prompt that the config names."""
-    return os.path.normpath(f"{ROOT}/workflow/prompts/{config['slices'][block][key]}.txt")
+    return prompt_path(config["slices"][block][key])
+
+
+def baseline_prompt(wildcards):
+    return prompt_path(config["systems"][wildcards.system]["prompt"])
+
+
+def optimiser(wildcards):
+    """Return the manifest of the model that proposes workflows."""
+    return manifests_of([config["systems"][wildcards.system]["search"]["optimiser"]])
+
+
+def searching_weights(wildcards):
+    """Return the weights of a team and of the model that proposes workflows to it."""
+    models = [*slices.models_of(config, wildcards.system), config["systems"][wildcards.system]["search"]["optimiser"]]
+    return [f"results/models/{model}/weights" for model in dict.fromkeys(models)]
+
+
+def found_workflow(file):
+    """Return an input function: a file of the search for a baseline's workflow; [] where there is none."""
+
+    def files(wildcards):
+        stage = slices.searched(config, wildcards.system)
+        return [in_stage(wildcards, stage, file)] if stage else []
+
+    return files
 
 
 def team_prompt(wildcards):

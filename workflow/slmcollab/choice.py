@@ -1,4 +1,4 @@
-"""Modules that the config chooses by name: an operator of context/, a loader of benchmarks/, a scorer of scoring/.
+"""Modules that the config chooses by name: operators, loaders, scorers, baselines of teams/.
 
 A module can be chosen if it defines the function that makes it one; there is no registry to forget. Standard library
 only: the workflow asks for the names each time it is read.
@@ -9,8 +9,10 @@ import importlib
 import re
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 OPERATOR, LOADER, SCORER = ("context", "build"), ("benchmarks", "load"), ("scoring", "score")
+TEAM = ("teams", "build")
 
 
 def names(kind: tuple[str, str]) -> set[str]:
@@ -28,6 +30,32 @@ def uses(operator: str) -> tuple[str, ...]:
     if not found:
         raise ValueError(f"slmcollab/context/{operator}.py: no line `USES = (...)` says what the operator reads")
     return ast.literal_eval(found[1])
+
+
+def teams() -> dict[str, dict[str, Any]]:
+    """Return what each module of teams/ says of itself: KINDS of prompts, and the keys SETTINGS and LEARNING.
+
+    They are literals of the file, LEARNING only where the method is trained. Raises ValueError for a file without the
+    first two.
+    """
+    found = {}
+    for name in sorted(names(TEAM)):
+        path = Path(__file__).parent / "teams" / f"{name}.py"
+        said = _literals(path, ("KINDS", "SETTINGS", "LEARNING"))
+        if not said.keys() >= {"KINDS", "SETTINGS"}:
+            raise ValueError(f"slmcollab/teams/{name}.py: KINDS and SETTINGS have to say what its config block holds")
+        found[name] = said
+    return found
+
+
+def _literals(path: Path, wanted: tuple[str, ...]) -> dict[str, Any]:
+    found = {}
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        for target in targets:
+            if isinstance(target, ast.Name) and target.id in wanted:
+                found[target.id] = ast.literal_eval(node.value)
+    return found
 
 
 def get(kind: tuple[str, str], name: str) -> ModuleType:
