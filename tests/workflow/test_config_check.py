@@ -17,12 +17,15 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from snakemake.utils import update_config
 
+from slmcollab import choice
+
 REPOSITORY = Path(__file__).parents[2]
 SCHEMA = read_schema()
 OPERATORS = {"none", "hidden_state", "no_cross_attention", "prefix", "routing", "routing_hidden", "text"}
 OF_SLICES = {"musique", "gsm_hard", "math", "multipl_e", "conifer"}
 LOADERS = {"reasoning_gym", "gsm8k", "toy_digits", *OF_SLICES, *(f"toy_{name}" for name in OF_SLICES)}
 SCORERS = {"reasoning_gym", "number", "exact", "qa", *OF_SLICES - {"musique"}}
+TEAMS = choice.teams()
 
 
 def read(*names: str) -> dict[str, Any]:
@@ -40,7 +43,7 @@ DELETED = object()
 
 
 def checked(config):
-    return check(config, operators=OPERATORS, loaders=LOADERS, scorers=SCORERS, schema=SCHEMA)
+    return check(config, operators=OPERATORS, loaders=LOADERS, scorers=SCORERS, teams=TEAMS, schema=SCHEMA)
 
 
 def edited(config, path, value):
@@ -67,7 +70,7 @@ def test_the_shipped_configs_pass_and_keep_their_meaning(config):
 
 
 def test_the_shipped_schema_is_the_default():
-    assert check(TINY, operators=OPERATORS, loaders=LOADERS, scorers=SCORERS) == checked(TINY)
+    assert check(TINY, operators=OPERATORS, loaders=LOADERS, scorers=SCORERS, teams=TEAMS) == checked(TINY)
 
 
 @pytest.mark.parametrize(

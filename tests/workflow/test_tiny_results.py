@@ -1,4 +1,4 @@
-"""The tiny grid, run whole: do the toy models show what the paper claims, as means over seeds 0 to 2?"""
+"""The grid of musketeers.yaml, run whole: do the toy models show what the paper claims, as means over seeds 0 to 2?"""
 
 import json
 import time
@@ -20,8 +20,9 @@ BESIDE = {
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory) -> Checkout:
-    checkout = Checkout(copy_checkout(tmp_path_factory.mktemp("tiny") / "slmcollab"), configs=())
-    checkout.snakemake("all", "--config", "papers=[musketeers]")
+    folder = copy_checkout(tmp_path_factory.mktemp("tiny") / "slmcollab")
+    checkout = Checkout(folder, configs=(folder / "workflow/config/musketeers.yaml",))
+    checkout.snakemake("all")
     return checkout
 
 
