@@ -18,8 +18,8 @@ PARSE_TIME = sorted(WORKFLOW.glob("*.py"))  # what Snakemake imports, again in e
 LAYERS = [  # a module imports from its own layer and from those above it in this list
     {"artifacts", "checkpoints", "choice", "seeding", "usage"},
     {"models", "generation", "benchmarks", "scoring"},
-    {"experts", "context", "protocol"},
-    {"rl", "supervision"},
+    {"experts", "context", "protocol", "graph"},
+    {"rl", "supervision", "marl", "search", "teams"},
     {"analysis", "report"},
     {"steps"},
 ]
@@ -29,6 +29,7 @@ TORCH_STEPS = {
     *("analyse_attention", "answer_problems", "download_model", "embed_questions", "extract_features"),
     *("generate_expert_answers", "probe_experts", "train_toy_model"),
     *("sample_trajectories", "answer_with_team", "score_steps", "train_toy_member"),
+    *("search_workflow", "train_baseline", "answer_with_baseline"),
 }
 CHOSEN = {  # packages of which a step loads a module by name, so that no import shows it
     "score_answers": "scoring",
@@ -41,6 +42,8 @@ CHOSEN = {  # packages of which a step loads a module by name, so that no import
     "qualify_trajectories": "scoring",
     "reward_steps": "scoring",
     "score_team": "scoring",
+    "search_workflow": "scoring",
+    "train_baseline": "scoring",
 }
 BRINGS_TORCH = {"torch", "transformers", "trl", "peft", "accelerate"}
 LINES = {"module": 200, "entry": 50, "function": 40}

@@ -4,7 +4,7 @@ import pytest
 from recorded import step, trajectory
 
 from slmcollab.analysis.rates import Rate
-from slmcollab.analysis.roles import NORMALISERS, roles
+from slmcollab.analysis.roles import roles
 
 TRAJECTORIES = [
     # a1 answers 4, a2 repeats it in other letters, a1 says 5 and ends.
@@ -43,16 +43,6 @@ def test_roles_by_hand():
 def test_the_normaliser_says_what_a_revision_is():
     strict = roles(TRAJECTORIES, ["a1", "a2"], equal=lambda answer: answer)
     assert strict["a2"].revision == Rate(2, 3)
-
-
-def test_normalisers():
-    assert NORMALISERS["text"]("  The Big\nApple ") == "the big apple"
-    assert NORMALISERS["words"]("The Big-Apple, an  island!") == "bigapple island"
-    number = NORMALISERS["number"]
-    assert number("x = 1,200.50 dollars") == number("1200.5") != number("1200.51")
-    assert number("One or two") == "one or two"
-    latex = NORMALISERS["latex"]
-    assert latex(r"\boxed{\dfrac{1}{2}}") == latex(r"$\frac12$") != latex(r"\frac{2}{1}")
 
 
 @pytest.mark.parametrize(("count", "published"), [(45, "34.09"), (85, "64.39")])

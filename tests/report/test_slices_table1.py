@@ -1,79 +1,16 @@
-"""Table 1 of slices: rows, arrows, marks, and what the paper's own 120 numbers say."""
+"""Table 1 of slices: rows, arrows, tests and marks."""
 
-from pathlib import Path
 from statistics import fmean
 
-import numpy as np
 import pytest
 from recorded import verdict
 
+from slmcollab.analysis.paired_tests import BOOTSTRAP, MCNEMAR, Comparison
 from slmcollab.artifacts import ArtifactError
 from slmcollab.report.measured import Measured
-from slmcollab.report.rows import Row, format_rows
-from slmcollab.report.slices_published import read_table1
-from slmcollab.report.slices_table1 import above_baselines, holm, slices_latex, slices_rows
+from slmcollab.report.slices_table1 import SystemRow, format_system_rows, slices_rows, with_marks
 from slmcollab.report.table1 import COLUMNS, NAMES
 from slmcollab.report.tables import csv_text
-
-PUBLISHED = Path(__file__).parents[2] / "workflow/published/slices_table1.csv"
-METHODS = (
-    *("qwen3_14b", "se_rl", "homo_mas", "homo_cl", "mad", "agentverse", "aflow", "gptswarm"),
-    *("magrpo", "maporl", "at_grpo", "cl"),
-)
-COLUMN_ORDER = [
-    *[(benchmark, metric) for benchmark in ("musique", "gsm_hard", "math") for metric in ("accuracy", "f1")],
-    *[("multipl_e", metric) for metric in ("weighted", "macro")],
-    *[("conifer", metric) for metric in ("coverage", "explicit")],
-]
-# The arrows that the paper prints beside its numbers, a method a line, in the order of COLUMN_ORDER.
-ARROWS = """
-  0.87   0.47   1.65   3.19   4.40   3.25   1.08   2.59   0.17   0.62
-  3.07   3.48   0.89   2.17   5.80   1.09   6.33   7.80   0.17   0.71
--12.28 -16.41   3.92   2.43  -2.00  -3.20   2.26   2.45   0.19  -0.83
- -2.68  -2.04  -6.68  -0.99  -1.60  -1.66  -0.77  -2.10   0.32   0.12
-  0.83   1.36  -0.62  -3.32   2.20   1.71   0.93   0.60   0.72   0.74
-  3.31   3.62   4.68   0.94  -2.00  -0.19   5.15   5.08  -0.09   0.76
-  3.15   1.13   0.89  -1.46  -5.20  -3.08 -11.27 -12.29   0.09   1.41
- -2.48  -1.86   3.16   0.89  -1.00   0.29  -2.47  -2.32   0.34   0.86
-  1.45   2.51  -1.38  -1.06  -5.20  -3.60  -4.17  -4.27   0.75   0.72
-  1.91   3.51  -3.65  -2.16   0.60   1.26  -0.85  -1.48  -1.46  -5.91
-  2.86   4.28  -2.90  -0.64   4.00   4.09   3.81   3.99  -1.23   0.75
-  3.69   4.20   4.68   3.65   8.20   5.64   5.29   4.88   1.07   0.80
-"""
-
-
-@pytest.fixture(scope="module")
-def printed():
-    return {(key[1], key[0], key[3]): value for key, (value, _) in read_table1(PUBLISHED).items()}
-
-
-def test_the_published_table_is_whole(printed):
-    assert printed.keys() == {(method, *column) for method in METHODS for column in COLUMN_ORDER}
-
-
-def test_published_arrows_are_distances_to_the_mean_of_the_baselines(printed):
-    rows = [
-        Row(dict(zip(NAMES, ("slices", benchmark, method, "none", metric), strict=True)), Measured(value, n_seeds=1))
-        for (method, benchmark, metric), value in printed.items()
-    ]
-    found = above_baselines(rows, METHODS[:-1])
-    arrows = np.array([[float(text) for text in line.split()] for line in ARROWS.split("\n")[1:-1]])
-    ours = np.array([[found[benchmark, method, metric] for benchmark, metric in COLUMN_ORDER] for method in METHODS])
-    assert np.abs(ours - arrows).max() < 0.0051
-
-
-def test_published_gains_and_wins(printed):
-    gains = {
-        method: [printed["cl", *column] - printed[method, *column] for column in COLUMN_ORDER]
-        for method in METHODS[:-1]
-    }
-    assert f"{fmean(gains['qwen3_14b']):.2f}" == "2.38"
-    assert f"{fmean(gains['homo_cl']):.2f}" == "6.02"
-    others = {method: round(fmean(gains[method]), 2) for method in METHODS[4:-1]}
-    assert (min(others, key=others.get), min(others.values())) == ("agentverse", 2.08)
-    assert (max(others, key=others.get), max(others.values())) == ("aflow", 6.87)
-    wins = {method: sum(gain > 0 for gain in found) for method, found in gains.items()}
-    assert [wins[method] for method in ("qwen3_14b", "se_rl", "homo_mas", "homo_cl")] == [10, 8, 10, 10]
 
 
 def scores_file(benchmark, system, seed, points, metrics=("accuracy", "f1"), groups=None):
@@ -112,28 +49,75 @@ FILES = {
 
 
 def test_rows_by_hand():
-    # Accuracy: 0 against 80 and 80. Four of five questions differ, all upwards: 2 of 16 flips. F1: 10 against 80 and
-    # 90; five differ, upwards by 100, 50, 100, 100 and 25: 2 of 32 flips.
+    # Accuracy: 0 against 80 and 80. Four of five questions differ, all upwards by 100: so far from 0 the sum of 400 is
+    # in 1 of 5^5 resamples, below 2 / 2^4, and that is the floor. F1: 10 against 80 and 90; all five differ, floor 2 /
+    # 2^5. Holm over both: .125 and 2 * .0625. The only baseline that was run is `single`, 80 and 75 below cl.
     published = {("sums", "cl", "none", "accuracy"): (81.0, "paper"), ("sums", "mad", "none", "f1"): (50.0, "paper")}
-    text = csv_text(COLUMNS, format_rows(slices_rows(FILES, GRID, published)))
-    lines = text.splitlines()
-    assert [line.split(",")[1:8] for line in lines[1:]] == [
-        ["sums", "single", "none", "accuracy", "0.00", "", "1"],
-        ["sums", "single", "none", "f1", "10.00", "", "1"],
-        ["sums", "mad", "none", "accuracy", "", "", "0"],
-        ["sums", "mad", "none", "f1", "", "", "0"],
-        ["sums", "cl", "none", "accuracy", "80.00", "0.00", "2"],
-        ["sums", "cl", "none", "f1", "85.00", "7.07", "2"],
+    rows = format_system_rows(slices_rows(FILES, GRID, published))
+    assert csv_text(COLUMNS, rows).count("\n") == 7
+    assert [
+        tuple(row[name] for name in ("benchmark", "method", "metric", "mean", "std", "n_seeds")) for row in rows
+    ] == [
+        ("sums", "single", "accuracy", "0.00", "", "1"),
+        ("sums", "single", "f1", "10.00", "", "1"),
+        ("sums", "mad", "accuracy", "", "", "0"),
+        ("sums", "mad", "f1", "", "", "0"),
+        ("sums", "cl", "accuracy", "80.00", "0.00", "2"),
+        ("sums", "cl", "f1", "85.00", "7.07", "2"),
     ]
-    assert [line.rsplit(",", 2)[1] for line in lines[1:]] == ["0.1250", "0.0625", "", "", "", ""]
-    assert [line.rsplit(",", 1)[1] for line in lines] == ["step_scorer", "", "", "", "", "oracle", "oracle"]
-    assert lines[5].split(",")[8:11] == ["81.00", "paper", "-1.00"]
-    assert lines[4].split(",")[8:11] == ["50.00", "paper", ""]
+    tested = ("p_value", "test", "p_holm", "n_tests", "mark", "n_pairs", "n_discordant")
+    assert [tuple(row[name] for name in tested) for row in rows] == [
+        ("0.1250", "bootstrap", "0.1250", "2", "", "5", "4"),
+        ("0.0625", "bootstrap", "0.1250", "2", "", "5", "5"),
+        *[("",) * 7] * 4,
+    ]
+    assert [row["above_baselines"] for row in rows] == ["0.00", "0.00", "", "", "80.00", "75.00"]
+    assert [row["step_scorer"] for row in rows] == ["", "", "", "", "oracle", "oracle"]
+    assert [rows[4][name] for name in ("published", "published_source", "difference")] == ["81.00", "paper", "-1.00"]
+    assert [rows[3][name] for name in ("published", "published_source", "difference")] == ["50.00", "paper", ""]
+
+
+def one_run_each(single, cl):
+    files = {"a": scores_file("sums", "single", 0, single), "b": scores_file("sums", "cl", 0, cl)}
+    return slices_rows(files, {**GRID, "cells": [cell("single", [0]), cell("cl", [0])]}, {})
+
+
+def test_right_or_wrong_in_one_run_each_is_mcnemars_test():
+    # cl alone has seven right, single alone one: 2 (1 + 8) / 2^8. F1 of the same answers is no 0 or 1: the bootstrap.
+    accuracy, f1, *_ = one_run_each([0] * 7 + [1] + [1] * 4, [1] * 7 + [0.5] + [1] * 4)
+    assert accuracy.comparison == Comparison(18 / 256, MCNEMAR, 12, 8)
+    assert accuracy.measured.p_value == 18 / 256
+    assert f1.comparison[1:] == (BOOTSTRAP, 12, 8)
+    same, *_ = one_run_each([1, 0, 1], [1, 0, 1])
+    assert same.comparison == Comparison(1.0, MCNEMAR, 3, 0)
+
+
+def test_seeds_are_averaged_for_a_test_between_unequal_numbers_of_them():
+    # cl has six questions right in both seeds, eight in one: six differ by 100, six by 50, and two by -50, which single
+    # has right.
+    files = {
+        "a": scores_file("sums", "single", 0, [0] * 12 + [1] * 2),
+        "b": scores_file("sums", "cl", 0, [1] * 12 + [1, 0]),
+        "c": scores_file("sums", "cl", 1, [1] * 6 + [0] * 6 + [0, 1]),
+    }
+    found = slices_rows(files, {**GRID, "cells": [cell("single", [0]), cell("cl", [0, 1])]}, {})[0].comparison
+    assert found[1:] == (BOOTSTRAP, 14, 14)
+    assert found.p_value == pytest.approx(2 / 2**14, abs=2e-4)
+
+
+def test_numbers_do_not_depend_on_the_order_of_files_and_questions():
+    points = [[(7 * i + offset) % 11 / 10 for i in range(60)] for offset in (0, 1, 3)]
+    named = zip(SEEDS, points, strict=True)
+    files = {name: scores_file("sums", system, seed, values) for (name, system, seed), values in named}
+    back = {name: {**file, "problems": dict(reversed(file["problems"].items()))} for name, file in files.items()}
+    one, other = (slices_rows(found, GRID, {}) for found in (files, dict(reversed(back.items()))))
+    assert format_system_rows(one) == format_system_rows(other)
+    assert 0 < one[1].comparison.p_value < 1
 
 
 def test_macro_weighs_groups_alike():
     # Two cells: three Python programs of which one passes, one C++ program that passes. Weighted 2 / 4; macro (1/3 + 1)
-    # / 2. Against a side where nothing passes, two programs differ: 2 of 4 flips at most as far as both together.
+    # / 2. Against a side where nothing passes two programs differ, upwards: McNemar 2 / 2^2, and no bootstrap is below.
     groups = ["humaneval-py", "humaneval-py", "humaneval-py", "mbpp-cpp"]
 
     def programs(system, passed):
@@ -146,37 +130,68 @@ def test_macro_weighs_groups_alike():
     rows = slices_rows(files, grid, {})
     assert [row.names["metric"] for row in rows] == ["weighted", "macro"] * 2
     assert rows[3].measured.mean == pytest.approx(200 / 3)
-    assert rows[1].measured.p_value == 0.5
+    assert [row.comparison for row in rows[:2]] == [Comparison(0.5, MCNEMAR, 4, 2), Comparison(0.5, BOOTSTRAP, 4, 2)]
     # The C++ cell cannot vary, the Python cell goes from 0 to 3 of 3: between (0 + 1) / 2 and (1 + 1) / 2.
     assert (rows[3].measured.ci_low, rows[3].measured.ci_high) == pytest.approx((50.0, 100.0))
 
 
+def translated(system, passed, groups):
+    """Return scores of programs: task 0 in the languages of the groups, task 1, ..."""
+    file = scores_file("code", system, 0, passed, ("weighted", "pass"), groups * (len(passed) // len(groups)))
+    for index, row in enumerate(file["problems"].values()):
+        row["task"] = f"humaneval/{index // len(groups)}"
+    return file | {"metrics": dict.fromkeys(("weighted", "macro"), 100 * fmean(passed))}
+
+
+CODE = {**GRID, "cells": [cell("single", [0], "code"), cell("cl", [0], "code")]}
+LANGUAGES = ["humaneval-cpp", "humaneval-py", "humaneval-sh"]
+
+
 def test_translations_of_a_task_are_one_question():
-    # Two tasks in three languages, cl passes all of both or of the first: 2 of 2^2 flips are as large, or 2 of 2^1.
-    groups = ["humaneval-cpp", "humaneval-py", "humaneval-sh"] * 2
-
-    def programs(system, passed):
-        file = scores_file("code", system, 0, passed, ("weighted", "pass"), groups)
-        for index, row in enumerate(file["problems"].values()):
-            row["task"] = f"humaneval/{index // 3}"
-        return file | {"metrics": dict.fromkeys(("weighted", "macro"), 100 * fmean(passed))}
-
-    grid = {**GRID, "cells": [cell("single", [0], "code"), cell("cl", [0], "code")]}
+    # Two tasks in three languages, cl passes all of both or of the first: of two tasks that differ no p is below 2 /
+    # 2^2, of one none below 1. McNemar's test of six or three programs would say 2 / 2^6 or 2 / 2^3.
     for passed, p_value in (([1] * 6, 0.5), ([1, 1, 1, 0, 0, 0], 1.0)):
-        rows = slices_rows({"a": programs("single", [0] * 6), "b": programs("cl", passed)}, grid, {})
-        assert [row.measured.p_value for row in rows[:2]] == [p_value, p_value]
+        files = {"a": translated("single", [0] * 6, LANGUAGES), "b": translated("cl", passed, LANGUAGES)}
+        rows = slices_rows(files, CODE, {})
+        assert [row.comparison for row in rows[:2]] == [Comparison(p_value, BOOTSTRAP, 6, sum(passed))] * 2
     # Of two tasks drawn none is the first in 1/4: the interval has 0 and 100, of programs and of cells.
     assert [(row.measured.ci_low, row.measured.ci_high) for row in rows[2:]] == [(0.0, 100.0)] * 2
 
 
+def test_clusters_are_less_sure_than_programs():
+    # cl passes 16 tasks and single 8, none in common, in three languages each. Of 24 tasks drawn k ~ Bin(24, 2/3) are
+    # cl's; 2 k - 24 is 8 in the mean, and as far from it as 0 for k <= 12 and k >= 20: p = 0.127. McNemar's test of 48
+    # against 24 programs would say 0.0063.
+    cl, single = [1] * 48 + [0] * 24, [0] * 48 + [1] * 24
+    files = {"a": translated("single", single, LANGUAGES), "b": translated("cl", cl, LANGUAGES)}
+    weighted, macro, *_ = slices_rows(files, CODE, {})
+    assert weighted.comparison.p_value == pytest.approx(0.127, abs=0.02)
+    assert macro.comparison.p_value == pytest.approx(weighted.comparison.p_value, abs=0.02)
+    assert weighted.comparison[1:] == macro.comparison[1:] == (BOOTSTRAP, 72, 72)
+
+
+def test_macro_weighs_the_programs_that_both_could_judge():
+    # Both pass the same, but cl's q0 was not judged: of the two Python programs left each counts as much on both sides.
+    groups = ["humaneval-py"] * 3 + ["mbpp-cpp"]
+    files = {
+        name: scores_file("code", system, 0, [1, 1, 0, 1], ("weighted", "pass"), groups)
+        for name, system, _ in SEEDS[:2]
+    }
+    files["b"]["problems"]["q0"] |= {"metrics": {}, "error": "timed_out"}
+    files["a"]["metrics"] = {"weighted": 75.0, "macro": 250 / 3}
+    files["b"]["metrics"] = {"weighted": 200 / 3, "macro": 75.0}
+    macro = slices_rows(files, CODE, {})[1]
+    assert macro.comparison == Comparison(1.0, BOOTSTRAP, 3, 0)
+
+
 def test_an_answer_that_could_not_be_judged_leaves_its_question_to_the_other_seeds():
-    # cl's q0 is judged in one seed, q1 in none: q1 is in no test. The other four differ, upwards: 2 of 2^4 flips.
+    # cl's q0 is judged in one seed, q1 in none: q1 is in no test. The other four differ, all upwards: 2 / 2^4.
     files = {name: scores_file("sums", system, seed, [float(system == "cl")] * 5) for name, system, seed in SEEDS}
     for name, questions in (("b", ["q0", "q1"]), ("c", ["q1"])):
         for question in questions:
             files[name]["problems"][question] |= {"metrics": {}, "error": "timed_out"}
     rows = slices_rows(files, GRID, {})
-    assert rows[0].measured.p_value == 2 / 16
+    assert rows[0].comparison == Comparison(2 / 16, BOOTSTRAP, 4, 4)
     files["c"]["problems"]["q4"] |= {"metrics": {}, "error": "not_run: no compiler"}
     with pytest.raises(ArtifactError, match=r"c: not the same questions were run, only on one side \['q4'\]"):
         slices_rows(files, GRID, {})
@@ -194,36 +209,35 @@ def test_a_benchmark_that_was_not_run_keeps_the_rows_that_the_paper_has():
     assert [(row.names["metric"], row.measured) for row in rows] == [("weighted", Measured()), ("macro", Measured())]
 
 
-def test_holm_by_hand():
-    # Sorted .01, .02, .03 times 3, 2, 1: .03, .04, .03, and no later one below an earlier one.
-    assert holm([0.03, 0.01, 0.02]) == pytest.approx([0.04, 0.03, 0.04])
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
-    assert holm([]) == []
+def row(method, metric, mean=None, p_value=None, benchmark="sums"):
+    names = dict(zip(NAMES, ("slices", benchmark, method, "none", metric), strict=True))
+    tested = None if p_value is None else Comparison(p_value, MCNEMAR, 9, 5)
+    return SystemRow(names, Measured(mean, None, int(mean is not None), p_value=p_value), comparison=tested)
 
 
-def test_latex_by_hand():
+def test_marks_by_hand():
+    # Four tests of baselines on the paper's metrics: .01, .02, .04, .3 times 4, 3, 2, 1 is .04, .06, .08, .3. Our own
+    # metric `g` and a system that is no row of the table are tested, but are no part of the correction.
     rows = [
-        Row({**dict(zip(NAMES, ("slices", "sums", method, "none", metric), strict=True))}, measured)
-        for method, metric, measured in [
-            ("single", "accuracy", Measured(40.0, None, 1, p_value=0.02)),
-            ("single", "f1", Measured(50.0, None, 1, p_value=0.04)),
-            ("mad", "accuracy", Measured(60.0, 1.5, 2, p_value=0.3)),
-            ("mad", "f1", Measured()),
-            ("cl", "accuracy", Measured(70.0, 2.0, 2)),
-            ("cl", "f1", Measured(50.0, 2.0, 2)),
-        ]
+        *(row("single", "accuracy", 40.0, 0.01), row("single", "f1", 50.0, 0.04), row("single", "g", 10.0, 0.001)),
+        *(row("mad", "accuracy", 60.0, 0.3), row("mad", "f1", 70.0, 0.02), row("mad", "g")),
+        *(row("cl", "accuracy", 70.0), row("cl", "f1", 75.0), row("cl", "g", 15.0)),
+        *(row("ours", "accuracy", 45.0, 0.002), row("ours", "f1", 50.0, 1.0), row("ours", "g", 5.0, 1.0)),
     ]
-    lines = slices_latex(rows, GRID).splitlines()
-    top, bottom = lines.index(r"\midrule"), lines.index(r"\bottomrule")
-    assert lines[top - 1] == r"System & sums accuracy & sums f1 \\"
-    # Baselines' mean accuracy 50, F1 50. Holm: .02 * 3 = .06, so one mark only.
-    assert lines[top + 1 : bottom] == [
-        r"single & 40.0 $\downarrow$10.0$^{\dagger}$ & \textbf{50.0} $\uparrow$0.0$^{\dagger}$ \\",
-        r"mad & \underline{60.0} $\pm$ 1.5 $\uparrow$10.0 & -- \\",
-        r"cl & \textbf{70.0} $\pm$ 2.0 $\uparrow$20.0 & \textbf{50.0} $\pm$ 2.0 $\uparrow$0.0 \\",
-    ]
-    caption = next(line for line in lines if line.startswith(r"\caption"))
-    assert "oracle" in caption
-    assert r"$\ddagger$ after Holm" in caption
-    strong = slices_latex([Row(rows[0].names, Measured(40.0, None, 1, p_value=0.001))], GRID)
-    assert r"40.0} $\uparrow$0.0$^{\ddagger}$" in strong
+    found = with_marks(rows, ["single", "mad"])
+    assert [one.mark for one in found] == ["‡", "†", "", "", "†", *[""] * 7]
+    assert [one.p_holm for one in found[:6]] == [0.04, 0.08, None, 0.3, 0.06, None]
+    assert [one.num_tests for one in found] == [4, 4, None, 4, 4, *[None] * 7]
+    # Means of the baselines: 50, 60, and 10 of `single` alone.
+    assert [one.above_baselines for one in found] == [-10, -10, 0, 10, 10, None, 20, 15, 5, -5, -10, -5]
+    printed = format_system_rows(found)
+    assert [printed[9][name] for name in ("p_value", "p_holm", "n_tests", "mark")] == ["0.0020", "", "", ""]
+
+
+def test_p_values_below_four_decimals_are_printed():
+    assert format_system_rows([row("single", "accuracy", 1.0, 1.25e-7)])[0]["p_value"] == "1.2e-07"
+    assert format_system_rows([row("single", "accuracy", 1.0, 1 / 10_001)])[0]["p_value"] == "0.0001"
+
+
+def test_no_tests_at_all():
+    assert [one.mark for one in with_marks([row("single", "accuracy", 1.0)], ["single"])] == [""]

@@ -46,11 +46,14 @@ def test_mean_std_difference_and_p_by_hand():
     assert (row.published, row.published_source, row.difference) == (75.25, "page 6", -0.25)
     # Questions 100, 100, 200/3, 100/3 against 0: of 16 flips the two with one sign reach the sum.
     assert row.measured.p_value == 2 / 16
+    assert row.names["test"] == "permutation"
     assert row.measured.ci_low < 75 < row.measured.ci_high
 
 
 def test_the_baseline_has_no_p_and_one_seed_no_std():
-    measured = found()[*SINGLE, "accuracy"].measured
+    row = found()[*SINGLE, "accuracy"]
+    assert row.names["test"] == ""
+    measured = row.measured
     assert (measured.mean, measured.std, measured.n_seeds, measured.p_value) == (0, None, 1, None)
     assert (measured.ci_low, measured.ci_high) == (0, 0)
 
@@ -69,7 +72,7 @@ def test_a_missing_cell_keeps_its_rows_and_the_published_number():
     row = found({(*LLM, "accuracy"): (61.59, "page 7")})[*LLM, "accuracy"]
     assert (row.measured, row.difference) == (Measured(), None)
     printed = format_rows([row])[0]
-    empty = {"mean", "std", "difference", "ci_low", "ci_high", "p_value"}
+    empty = {"mean", "std", "difference", "ci_low", "ci_high", "p_value", "test"}
     assert {name for name, text in printed.items() if text == ""} == empty
     assert (printed["n_seeds"], printed["published"], printed["published_source"]) == ("0", "61.59", "page 7")
 
@@ -92,8 +95,8 @@ def test_csv_has_these_columns():
     row = Row(names(), Measured(1.0, None, 1, 0.125, 2.0, 1 / 10_000), 2.0, "page 6")
     assert csv_text(COLUMNS, format_rows([row])) == (
         "paper,benchmark,method,team,metric,mean,std,n_seeds,published,published_source,difference,ci_low,ci_high,p_value,"
-        "step_scorer\n"
-        "p,sums,hidden_state,toy,accuracy,1.00,,1,2.00,page 6,-1.00,0.12,2.00,0.0001,\n"
+        "test,p_holm,n_tests,mark,n_pairs,n_discordant,above_baselines,step_scorer\n"
+        "p,sums,hidden_state,toy,accuracy,1.00,,1,2.00,page 6,-1.00,0.12,2.00,0.0001,,,,,,,,\n"
     )
 
 

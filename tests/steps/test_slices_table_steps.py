@@ -107,11 +107,15 @@ def test_table1(folder):
     grid = {"paper": "slices", "reference": "cl", "rows": ["cl_no_training", "cl"], "step_scorer": "oracle"}
     options = {"cell": json.dumps({**grid, "cells": cells}), "runs": RUNS, "published": "table1.csv", "tex": "t.tex"}
     rows = run_step(make_slices_table1, "t.csv", **options)
-    # One of two questions differs: both flips are as far.
-    columns = ("method", "mean", "published", "difference", "p_value", "step_scorer")
+    # One of two questions differs: McNemar 2 / 2^1; F1, with the bootstrap, no less.
+    columns = ("method", "mean", "published", "difference", "p_value", "test", "n_tests", "step_scorer")
     assert pick(rows, *columns, metric="accuracy") == [
-        ("cl_no_training", "0.00", "", "", "1.0000", ""),
-        ("cl", "50.00", "42.37", "7.63", "", "oracle"),
+        ("cl_no_training", "0.00", "", "", "1.0000", "mcnemar", "2", ""),
+        ("cl", "50.00", "42.37", "7.63", "", "", "", "oracle"),
+    ]
+    assert pick(rows, "p_value", "test", "above_baselines", metric="f1") == [
+        ("1.0000", "bootstrap", "0.00"),
+        ("", "", "50.00"),
     ]
     assert r"cl & \textbf{50.0} $\uparrow$50.0" in (folder / "t.tex").read_text()
     before = (folder / "t.csv").read_bytes()

@@ -30,23 +30,23 @@ CELL = json.dumps(
     }
 )
 TABLE = """\
-paper,benchmark,method,team,metric,mean,std,n_seeds,published,published_source,difference,ci_low,ci_high,p_value,step_scorer
-musketeers,sums,hidden_state,toy,accuracy,50.00,14.14,2,52.34,page 6,-2.34,20.00,80.00,0.1250,
-musketeers,sums,hidden_state,toy,accuracy_seen,,,0,,,,,,,
-musketeers,sums,hidden_state,toy,accuracy_unseen,50.00,14.14,2,,,,20.00,80.00,0.1250,
-musketeers,sums,hidden_state,toy,score_mean,50.00,14.14,2,,,,20.00,80.00,0.1250,
-musketeers,sums,single,none,accuracy,0.00,,1,,,,0.00,0.00,,
-musketeers,sums,single,none,accuracy_seen,,,0,,,,,,,
-musketeers,sums,single,none,accuracy_unseen,0.00,,1,,,,0.00,0.00,,
-musketeers,sums,single,none,score_mean,0.00,,1,,,,0.00,0.00,,
-musketeers,logic,single,none,accuracy,100.00,,1,,,,100.00,100.00,,
-musketeers,logic,single,none,accuracy_seen,100.00,,1,,,,100.00,100.00,,
-musketeers,logic,single,none,accuracy_unseen,,,0,,,,,,,
-musketeers,logic,single,none,score_mean,100.00,,1,,,,100.00,100.00,,
-musketeers,logic,hidden_state,toy,accuracy,,,0,82.81,page 7,,,,,
-musketeers,logic,hidden_state,toy,accuracy_seen,,,0,,,,,,,
-musketeers,logic,hidden_state,toy,accuracy_unseen,,,0,,,,,,,
-musketeers,logic,hidden_state,toy,score_mean,,,0,,,,,,,
+paper,benchmark,method,team,metric,mean,std,n_seeds,published,published_source,difference,ci_low,ci_high,p_value,test,p_holm,n_tests,mark,n_pairs,n_discordant,above_baselines,step_scorer
+musketeers,sums,hidden_state,toy,accuracy,50.00,14.14,2,52.34,page 6,-2.34,20.00,80.00,0.1250,permutation,,,,,,,
+musketeers,sums,hidden_state,toy,accuracy_seen,,,0,,,,,,,,,,,,,,
+musketeers,sums,hidden_state,toy,accuracy_unseen,50.00,14.14,2,,,,20.00,80.00,0.1250,permutation,,,,,,,
+musketeers,sums,hidden_state,toy,score_mean,50.00,14.14,2,,,,20.00,80.00,0.1250,permutation,,,,,,,
+musketeers,sums,single,none,accuracy,0.00,,1,,,,0.00,0.00,,,,,,,,,
+musketeers,sums,single,none,accuracy_seen,,,0,,,,,,,,,,,,,,
+musketeers,sums,single,none,accuracy_unseen,0.00,,1,,,,0.00,0.00,,,,,,,,,
+musketeers,sums,single,none,score_mean,0.00,,1,,,,0.00,0.00,,,,,,,,,
+musketeers,logic,single,none,accuracy,100.00,,1,,,,100.00,100.00,,,,,,,,,
+musketeers,logic,single,none,accuracy_seen,100.00,,1,,,,100.00,100.00,,,,,,,,,
+musketeers,logic,single,none,accuracy_unseen,,,0,,,,,,,,,,,,,,
+musketeers,logic,single,none,score_mean,100.00,,1,,,,100.00,100.00,,,,,,,,,
+musketeers,logic,hidden_state,toy,accuracy,,,0,82.81,page 7,,,,,,,,,,,,
+musketeers,logic,hidden_state,toy,accuracy_seen,,,0,,,,,,,,,,,,,,
+musketeers,logic,hidden_state,toy,accuracy_unseen,,,0,,,,,,,,,,,,,,
+musketeers,logic,hidden_state,toy,score_mean,,,0,,,,,,,,,,,,,,
 """
 HEX = {"type": "string", "pattern": "^[0-9a-f]+$"}
 TEXTS = {"type": "array", "items": {"type": "string"}}

@@ -17,7 +17,7 @@ def test_configs_on_top_of_tiny_pass_and_keep_their_meaning(config):
 
 
 CASES = [
-    (f"{MAD}/method", "madd", 'systems.mad.method: got "madd" (did you mean mad?); allowed: aflow, agentverse, at_grpo, '),
+    (f"{MAD}/method", "madd", 'systems.mad.method: got "madd" (did you mean mad?); allowed: aflow, agentverse, '),
     (f"{MAD}/prompt", "marl", 'systems.mad.prompt: got "marl"; allowed: '),
     (f"{MAD}/prompt", "solo", 'systems.mad.prompt: got "solo"; allowed: '),
     (f"{MAD}/prompt", DELETED, "systems.mad.prompt: missing; allowed: a baseline has prompt"),

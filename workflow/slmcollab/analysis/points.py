@@ -12,6 +12,7 @@ from slmcollab.artifacts import ArtifactError
 PAIRS = (("accuracy", "f1"), ("weighted", "macro"), ("coverage", "explicit"))  # what Table 1 prints of a benchmark
 MACRO, MACRO_LANGUAGE = "macro", "macro_language"  # means over groups of problems: source x language, language
 OF_SCORES = ("weighted", MACRO, MACRO_LANGUAGE)  # three means of one thing, whether a program passes
+BINARY = ("accuracy", "weighted", "all_explicit")  # 0 or 1 for each question
 TOLERANCE = 1e-6  # percent points
 
 Scores = Mapping[str, Any]  # a parsed scores.json
@@ -43,18 +44,29 @@ def question_points(name: str, scores: Scores, metric: str) -> dict[str, float]:
     In a mean over groups a question weighs more in a small group, and so may have more than 100. Raises ArtifactError
     where the questions of the file do not add up to its metric.
     """
+    return weighed(question_scores(name, scores, metric), metric, scores["problems"])
+
+
+def question_scores(name: str, scores: Scores, metric: str) -> dict[str, float]:
+    """Return the same percent points before groups are weighed, so from 0 to 100; raises what that raises."""
     rows = {id_: row for id_, row in scores["problems"].items() if is_judged(row)}
-    groups = {id_: group_of(metric, row) for id_, row in rows.items()}
-    sizes = Counter(groups.values())
     try:
-        values = {id_: row["score"] if metric in OF_SCORES else row["metrics"][metric] for id_, row in rows.items()}
+        found = {id_: row["score"] if metric in OF_SCORES else row["metrics"][metric] for id_, row in rows.items()}
     except KeyError as error:
         raise ArtifactError(f"{name}: its problems have no {metric}") from error
-    points = {id_: 100 * value * len(rows) / (len(sizes) * sizes[groups[id_]]) for id_, value in values.items()}
-    mean, value = (float(np.mean(list(points.values()))) if points else None), scores["metrics"][metric]
+    found = {id_: 100 * value for id_, value in found.items()}
+    points, value = weighed(found, metric, rows), scores["metrics"][metric]
+    mean = float(np.mean(list(points.values()))) if points else None
     if (mean is None) != (value is None) or (mean is not None and abs(mean - value) > TOLERANCE):
         raise ArtifactError(f"{name}: {metric} is {value}, its problems say {mean}")
-    return points
+    return found
+
+
+def weighed(points: Mapping[str, float], metric: str, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """Return the points of these questions such that their plain mean is a mean over the groups of the metric."""
+    groups = {id_: group_of(metric, rows[id_]) for id_ in points}
+    sizes = Counter(groups.values())
+    return {id_: value * len(points) / (len(sizes) * sizes[groups[id_]]) for id_, value in points.items()}
 
 
 def task_of(id_: str, row: Mapping[str, Any]) -> str:

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 from slmcollab.analysis.rates import Rate, rate
 from slmcollab.protocol.trajectory import HANDOFF, TERMINATE, Step, Trajectory
-from slmcollab.scoring import latex
-from slmcollab.scoring.gsm_hard import parse_number
-from slmcollab.scoring.overlap import normalise
+from slmcollab.scoring.equality import plain
 
 
 @dataclass(frozen=True)
@@ -22,21 +20,6 @@ class Role:
     handoff: Rate
     termination: Rate
     final_answer: Rate
-
-
-def plain(answer: str) -> str:
-    """Return an answer as it is compared where nothing better is known: lower case, one space between words."""
-    return " ".join(answer.lower().split())
-
-
-def rounded_number(answer: str) -> str:
-    """Return the number of an answer rounded to nine digits behind the point, the plain answer if it has none."""
-    found = parse_number(answer)
-    return plain(answer) if found is None else f"{found:.9f}"
-
-
-# By the name that a config gives.
-NORMALISERS = {"text": plain, "words": normalise, "number": rounded_number, "latex": latex.plain}
 
 
 def roles(

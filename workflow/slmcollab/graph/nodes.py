@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from slmcollab.artifacts import Problem
 from slmcollab.seeding import python_generator
@@ -50,7 +50,7 @@ Said = Mapping[str, Reply]  # node name -> reply, in the order asked
 
 @dataclass(frozen=True)
 class Team:
-    """The slots of a method, in order, with their models' sizes in billions of parameters, and how answers are compared.
+    """The slots of a method, in order, with their models' sizes in billions of parameters; how answers are compared.
 
     equality: a name of `scoring.equality.EQUALITIES`; None where answers are open texts that no vote can be taken on.
     """
@@ -96,6 +96,7 @@ class Final:
     num_steps: int
 
 
+@runtime_checkable
 class Method(Protocol):
     """A row of Table 1 that is no collaboration under the protocol; a module of teams/ builds one of its settings."""
 

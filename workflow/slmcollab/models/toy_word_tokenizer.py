@@ -11,7 +11,7 @@ from slmcollab.models.toy_tokenizer import CHAT_TEMPLATE, MARKS
 TAGS = [f"<{slash}{name}>" for name in ("reasoning", "answer", "action", "scores") for slash in ("", "/")]
 NUMBERS = [str(number) for number in range(100)]
 WORDS = """
-continue terminate handoff(a1) handoff(a2) handoff(a3) a1 a2 a3 with alone again broken reasoning action step
+continue terminate handoff(a1) handoff(a2) handoff(a3) a1 a2 a3 with alone together again broken reasoning action step
 1: 2: 3: 4: 5: 6: 7: 8: 9: 10: 11: 12: -1
 + - * = mod : x Ann Bob Cid Dee Eve Flo Gus Hal Ida Jim of boss clerk deputy heir friend uncle cousin rival
 double treble fourfold fivefold sixfold sevenfold eightfold ninefold tenfold then

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from slmcollab.artifacts import Problem
 from slmcollab.generation.calls import Call
 from slmcollab.generation.requests import LENGTH, Backend, Decoding, Member, Request, Response
+from slmcollab.protocol.invocation import Address, RunNames, describe_call
 from slmcollab.protocol.prompt import Prompt, messages, task_text
-from slmcollab.protocol.response import Parsed, parse
+from slmcollab.protocol.response import parse
 from slmcollab.protocol.trajectory import ANOMALIES, STEP_LIMIT, TERMINATE, TERMINATED, Step, Trajectory
 from slmcollab.seeding import derive, python_generator
 
@@ -38,17 +39,6 @@ class ProtocolSettings:
                 raise ValueError(f"{name}: {getattr(self, name)} is less than {least}")
 
 
-@dataclass(frozen=True)
-class RunNames:
-    """What the calls of a run have in common; see Call."""
-
-    run: str
-    method: str
-    benchmark: str
-    phase: str
-    round: int
-
-
 @dataclass
 class _Talk:
     """A trajectory in the making: who is to speak, at which attempt, and what the attempt before was broken by."""
@@ -63,8 +53,8 @@ class _Talk:
     complaint: str | None = None
 
     @property
-    def address(self) -> tuple[str, int, int, int]:
-        return self.problem.id, self.sample, len(self.steps), self.attempt
+    def address(self) -> Address:
+        return Address(self.problem.id, self.sample, len(self.steps), self.attempt)
 
 
 @dataclass(frozen=True)
@@ -91,7 +81,8 @@ class _Rules:
         """Record a response, and let it be a step unless it is broken and there may be another attempt."""
         cut = response.finish_reason == LENGTH
         parsed = parse(response.text, slot=talk.slot, slots=self.members, cut=cut, actions=self.actions)
-        talk.calls.append(self.call(talk, request, response, parsed))
+        member = self.members[talk.slot]
+        talk.calls.append(describe_call(self.names, member, talk.address, request, response, parsed))
         if parsed.anomaly and talk.attempt < self.settings.retries:
             talk.attempt, talk.complaint = talk.attempt + 1, parsed.anomaly
             return
@@ -110,42 +101,6 @@ class _Rules:
         if len(steps) >= limit and all(step.anomaly for step in steps[-limit:]):
             return ANOMALIES
         return STEP_LIMIT if len(steps) >= self.settings.max_steps else None
-
-    def call(self, talk: _Talk, request: Request, response: Response, parsed: Parsed) -> Call:
-        problem, sample, step, attempt = talk.address
-        member, names = self.members[talk.slot], self.names
-        return Call(
-            id=_call_id(problem, sample, step, attempt),
-            run=names.run,
-            method=names.method,
-            benchmark=names.benchmark,
-            qid=problem,
-            phase=names.phase,
-            round=names.round,
-            sample=sample,
-            step=step,
-            agent=talk.slot,
-            model=member.model,
-            model_b=member.size_b,
-            adapter=None if member.adapter is None else member.adapter.as_posix(),
-            seed=request.seed,
-            prompt_tokens=response.prompt_tokens,
-            output_tokens=response.output_tokens,
-            finish_reason=response.finish_reason,
-            parse_ok=parsed.anomaly is None,
-            retry_of=_call_id(problem, sample, step, attempt - 1) if attempt else None,
-            text=response.text,
-            reasoning=parsed.reasoning,
-            answer=parsed.answer,
-            action=parsed.action,
-            target=parsed.target,
-            anomaly=parsed.anomaly,
-            output_ids=response.output_ids,
-        )
-
-
-def _call_id(problem: str, sample: int, step: int, attempt: int) -> str:
-    return f"{problem}#{sample}/{step}/{attempt}"
 
 
 def run(

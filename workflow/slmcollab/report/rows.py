@@ -29,7 +29,7 @@ class Row:
 def format_rows(rows: Iterable[Row]) -> list[dict[str, str]]:
     """Return the printed text of the names and of NUMBERS; difference is that of the unrounded numbers.
 
-    Percent points have two decimals, p has four: a sampled p is a multiple of 0.0001, and none is smaller.
+    Percent points have two decimals.
     """
     return [
         {
@@ -39,7 +39,12 @@ def format_rows(rows: Iterable[Row]) -> list[dict[str, str]]:
             "published": format_number(row.published),
             "published_source": row.published_source or "",
             "difference": format_number(row.difference),
-            "p_value": format_number(row.measured.p_value, 4),
+            "p_value": format_p(row.measured.p_value),
         }
         for row in rows
     ]
+
+
+def format_p(value: float | None) -> str:
+    """Return a p-value with four decimals, since no sampled one is below 0.0001; a smaller exact one as 1.2e-05."""
+    return f"{value:.1e}" if value is not None and value < 0.00005 else format_number(value, 4)

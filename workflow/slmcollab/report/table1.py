@@ -12,7 +12,10 @@ from slmcollab.report.tables import Scores, group_scores
 METRICS = ("accuracy", "accuracy_seen", "accuracy_unseen", "score_mean")
 NAMES = ("paper", "benchmark", "method", "team", "metric")
 STEP_SCORER = "step_scorer"
-COLUMNS = (*NAMES, *NUMBERS, STEP_SCORER)  # the last one is empty where no steps were scored
+TEST, PERMUTATION = "test", "permutation"
+# Of the systems of slices alone, so empty for the other paper; STEP_SCORER also where no steps were scored.
+OF_SYSTEMS = ("p_holm", "n_tests", "mark", "n_pairs", "n_discordant", "above_baselines", STEP_SCORER)
+COLUMNS = (*NAMES, *NUMBERS, TEST, *OF_SYSTEMS)
 NO_TEAM = "none"
 
 
@@ -36,6 +39,7 @@ def table_rows(scores: Mapping[str, Scores], grid: Mapping[str, Any], published:
             against = None if (method, team) == (grid["baseline"], NO_TEAM) else base[benchmark, metric]
             measured = measure(key, metric, files.values(), scores, against)
             names = dict(zip(NAMES, (grid["paper"], *key, metric), strict=True))
+            names[TEST] = "" if measured.p_value is None else PERMUTATION
             rows.append(Row(names, measured, *published.get((*key, metric), (None, None))))
     return rows
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import tyro
 
 from slmcollab.artifacts import write_text
-from slmcollab.report.rows import format_rows
+from slmcollab.report.slices_latex import slices_latex
 from slmcollab.report.slices_published import read_table1
 from slmcollab.report.slices_runs import run_files
-from slmcollab.report.slices_table1 import slices_latex, slices_rows
+from slmcollab.report.slices_table1 import format_system_rows, slices_rows
 from slmcollab.report.table1 import COLUMNS
 from slmcollab.report.tables import csv_text
 
@@ -20,7 +20,7 @@ def main(*, cell: str, runs: str, published: Path, table: Path, tex: Path) -> No
     entries = [{**entry, "seed": seed} for entry in grid["cells"] for seed in entry["seeds"]]
     contents = {str(run.folder / "scores.json"): run.scores() for run in run_files(entries, runs)}
     rows = slices_rows(contents, grid, read_table1(published))
-    write_text(table, csv_text(COLUMNS, format_rows(rows)))
+    write_text(table, csv_text(COLUMNS, format_system_rows(rows)))
     write_text(tex, slices_latex(rows, grid))
 
 

@@ -14,10 +14,11 @@ from slmcollab.analysis.outcomes import Outcome
 from slmcollab.analysis.overlap import overlap
 from slmcollab.analysis.points import Scores, metric_pair, question_points, task_of
 from slmcollab.analysis.retention import retention
-from slmcollab.analysis.roles import NORMALISERS, roles
+from slmcollab.analysis.roles import roles
 from slmcollab.analysis.topology import KINDS, kind
 from slmcollab.generation.calls import SEARCH, Call
 from slmcollab.protocol.trajectory import Trajectory
+from slmcollab.scoring.equality import EQUALITIES
 
 Pair = tuple[float | int, float | int]  # what a question adds to the numerator and to the denominator
 
@@ -85,7 +86,7 @@ def trajectory_measures(
 ) -> Measures:
     """Return shares and lengths of the kinds of trajectory, what each slot does, protocol failures, and overlap.
 
-    normalise: what makes two answers one (see NORMALISERS). overlaps: whether reasoning is compared, which takes long.
+    normalise: what makes two answers one (see EQUALITIES). overlaps: whether reasoning is compared, which takes long.
     Names of a slot's measures start with the slot.
     """
     found: dict[str, dict[str, Pair]] = defaultdict(dict)
@@ -102,7 +103,7 @@ def trajectory_measures(
 
 
 def _slot_pairs(one: Trajectory, slots: Sequence[str], normalise: str, overlaps: bool) -> Iterator[tuple[str, Pair]]:
-    for slot, role in roles([one], slots, NORMALISERS[normalise]).items():
+    for slot, role in roles([one], slots, EQUALITIES[normalise]).items():
         for name in ("revision", "handoff", "termination", "final_answer"):
             rate = getattr(role, name)
             yield f"{slot} {name}", (rate.count, rate.total)

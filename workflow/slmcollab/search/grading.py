@@ -1,0 +1,33 @@
+"""How a workflow did on dev questions, by the benchmark's own scorer."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean
+
+from slmcollab.artifacts import Problem
+from slmcollab.graph.nodes import Team
+from slmcollab.scoring.grader import Grader
+from slmcollab.scoring.score import Score, is_judged
+from slmcollab.search.tree import Measured
+
+
+def grade(answers: Sequence[str], problems: Sequence[Problem], team: Team, grader: Grader) -> Measured | None:
+    """Return how these answers, one to each problem, do; None where no answer could be graded.
+
+    An answer of which nothing is known (its scorer raised, its check ran out of time or was not run) does not count; a
+    program that ran out of time has failed.
+    """
+    scores = [_settled(score, grader) for score in grader.grade(answers, problems)]
+    graded = [score for score in scores if score.error is None]
+    if not graded:
+        return None
+    accuracy, score = fmean(one.correct for one in graded), fmean(one.score for one in graded)
+    # ASSUME: AFlow ranks workflows by accuracy and then mean score, on open texts the other way round.
+    ranked = (score, accuracy) if team.equality is None else (accuracy, score)
+    together = zip(problems, answers, scores, strict=True)
+    failures = tuple((problem.id, given) for problem, given, one in together if one.error is None and not one.correct)
+    return Measured(accuracy, score, ranked, len(graded), failures)
+
+
+def _settled(score: Score, grader: Grader) -> Score:
+    return replace(score, error=None) if is_judged(score, grader.module) else score
