@@ -29,3 +29,23 @@ def test_only_modules_with_the_function_can_be_chosen():
 def test_another_name_is_refused_with_those_there_are(name):
     with pytest.raises(ValueError, match=r"is not one of .*exact, .*number, .*reasoning_gym"):
         choice.get(choice.SCORER, name)
+
+
+def test_baselines_say_what_their_blocks_hold_without_being_imported():
+    found = choice.teams()
+    assert found.keys() == choice.names(choice.TEAM) >= {"mad", "agentverse", "gptswarm"}
+    assert found["mad"] == {
+        "KINDS": {"answer": set(), "debate": set()},
+        "SETTINGS": ("rounds", "first_temperature", "temperature"),
+    }
+    for name, said in found.items():
+        module = choice.get(choice.TEAM, name)
+        assert said == {key: getattr(module, key) for key in ("KINDS", "SETTINGS", "LEARNING") if hasattr(module, key)}
+
+
+def test_a_baseline_that_does_not_say_it_is_named(tmp_path, monkeypatch):
+    (tmp_path / "teams").mkdir()
+    (tmp_path / "teams" / "mute.py").write_text("KINDS = {}\n\ndef build(settings): ...\n")
+    monkeypatch.setattr(choice, "__file__", str(tmp_path / "choice.py"))
+    with pytest.raises(ValueError, match=r"teams/mute\.py: KINDS and SETTINGS"):
+        choice.teams()

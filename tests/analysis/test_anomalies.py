@@ -3,7 +3,7 @@
 import pytest
 from recorded import call, step, trajectory
 
-from slmcollab.analysis.anomalies import call_anomalies, call_failures, question_failures
+from slmcollab.analysis.anomalies import call_anomalies, call_failures, question_failures, reply_failures
 from slmcollab.analysis.rates import Rate
 from slmcollab.protocol.response import ANOMALIES
 
@@ -35,6 +35,20 @@ def test_questions():
         "anomalies": Rate(1, 4),
         "no_answer": Rate(1, 4),
         "protocol_failure": Rate(3, 4),
+    }
+
+
+def test_questions_of_a_baseline():
+    trajectories = [
+        trajectory(step("a1", None, answer="1"), step("a2", None, anomaly="truncated")),
+        trajectory(step("a1", None, answer="1")),
+        # A role or a score is an answer of a step, but none of the team.
+        trajectory(step("a1", None, answer="8"), step("a2", None, anomaly="malformed"), end="anomalies"),
+    ]
+    assert reply_failures(trajectories) == {
+        "any_anomaly": Rate(2, 3),
+        "no_answer": Rate(1, 3),
+        "protocol_failure": Rate(1, 3),
     }
 
 

@@ -93,6 +93,27 @@ def test_what_is_no_handoff_is_no_pair(sender, receiver):
     assert (found["a1"].pairs, found["a2"].pairs) == (0, 0)
 
 
+PARALLEL = trajectory(
+    step("a1", None, reasoning="one two three four"),
+    step("a2", None, reasoning="one two three four"),  # asked with a1's first: it saw nothing
+    step("a1", None, reasoning="one two three four five six"),  # 4-grams 1234, 2345, 3456: the first was there
+    step("a2", None, reasoning="two three four five six"),  # 2345, 3456: only what was asked with it has them
+    step("a1", None, reasoning="two three four five seven"),  # 2345, 3457: the first was there
+)
+
+
+def test_steps_that_were_asked_at_once_did_not_see_each_other():
+    found = overlap([PARALLEL], ["a1", "a2"], levels={"q0#0": [0, 0, 1, 1, 2]})
+    assert (found["a1"].steps, found["a1"].containment) == (2, pytest.approx((1 / 3 + 1 / 2) / 2))
+    assert (found["a2"].steps, found["a2"].containment) == (1, 0.0)
+    assert (found["a1"].pairs, found["a1"].share) == (0, None)  # nothing is handed over
+    one_by_one = overlap([PARALLEL], ["a1", "a2"])
+    # All of a2's was said before, if one step followed another.
+    assert (one_by_one["a2"].steps, one_by_one["a2"].containment) == (2, 1.0)
+    with pytest.raises(KeyError):
+        overlap([PARALLEL], ["a1", "a2"], levels={})
+
+
 def test_a_foreign_slot_is_refused():
     with pytest.raises(ValueError, match="a3"):
         overlap([TRAJECTORY], ["a1", "a2"])

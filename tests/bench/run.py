@@ -21,6 +21,7 @@ FIGURES = {
     "expert_answers": "answers",
     "startup": "startup",
     "engine_trajectories": "engine",
+    "mad_questions": "baselines",
     "math_grading": "math_grading",
     "code_scoring": "code_scoring",
     "plan_grid": "planning",

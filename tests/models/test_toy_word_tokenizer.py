@@ -1,5 +1,7 @@
 """What the words of the collaborating toys become."""
 
+import json
+
 import pytest
 
 from slmcollab.models.toy_word_tokenizer import build_tokenizer
@@ -38,6 +40,15 @@ def test_words_that_it_does_not_know_are_spelt_and_words_inside_words_are_no_wor
 def test_what_is_decoded_has_the_same_tokens(text):
     ids = TOKENIZER(text).input_ids
     assert TOKENIZER(TOKENIZER.decode(ids)).input_ids == ids
+
+
+def test_fragments_of_workflows_are_single_tokens_and_stay_json():
+    said = '{"nodes":[ {"operator":"solve","slot":"a1"}, {"operator":"extract","sees":[ 1 ]} ]}'
+    ends = ["]}", "]}"]
+    head = ['{"nodes":[', '{"operator":"solve","slot":"a1"}', ",", '{"operator":"extract","sees":[', "1"]
+    assert tokens(said) == head + ends
+    assert json.loads(TOKENIZER.decode(TOKENIZER(said).input_ids)) == json.loads(said)
+    assert tokens(json.dumps(json.loads(said)))[:5] == ['{"nodes":', "[", '{"operator":', '"solve",', '"slot":']
 
 
 def test_the_chat_template_marks_turns():

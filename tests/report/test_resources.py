@@ -6,7 +6,7 @@ import pytest
 
 from slmcollab import usage
 from slmcollab.artifacts import ArtifactError
-from slmcollab.report.resources import COLUMNS, Job, read_usage, read_wall, resource_rows
+from slmcollab.report.resources import COLUMNS, Job, gpu_seconds, read_job, read_usage, read_wall, resource_rows
 
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
 MEASURED = "50.42\t0:00:50\t627.03\t2505.14\t529.39\t556.24\t0.14\t12.90\t87.70\t44.73\n"
@@ -96,3 +96,21 @@ def test_medians_and_peaks_by_hand():
         ["c", "1", "1", "1", "", "", "", "", "", ""],
     ]
     assert all(tuple(row) == COLUMNS for row in rows)
+
+
+def test_gpu_seconds_are_those_of_the_jobs_that_used_one():
+    used, unused = USED | {"gpu_mb": 10.0}, USED
+    jobs = [Job("a", 50.0, used), Job("a", 7.0, unused), Job("b", 2.5, used)]
+    assert gpu_seconds(jobs) == 52.5
+    assert gpu_seconds(jobs[1:2]) is None  # measured, but without a GPU
+    assert gpu_seconds([]) is None
+    for unknown in (Job("a", None, used), Job("a", 1.0, None)):
+        assert gpu_seconds([*jobs, unknown]) is None
+
+
+def test_a_job_is_read_from_both_its_files(tmp_path):
+    (tmp_path / "rule.job.tsv").write_text(HEADER + MEASURED)
+    (tmp_path / "rule.job.log").write_text(f"usage: {json.dumps(USED)}\n")
+    files = {"resources": f"{tmp_path}/{{rule}}.{{job}}.tsv", "log": f"{tmp_path}/{{rule}}.{{job}}.log"}
+    assert read_job("rule", "job", **files) == Job("rule", 50.42, USED)
+    assert read_job("rule", "other", **files) == Job("rule", None, None)

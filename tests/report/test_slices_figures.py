@@ -4,15 +4,15 @@ import pytest
 from drawn import assert_texts_are_apart, shown_texts
 from recorded import call, path
 
-from slmcollab.analysis.slices_claims.evidence import CL, CONSTANT, NO_DISTILLATION, NO_TRAINING, Run
+from slmcollab.analysis.slices_claims.evidence import CL, CONSTANT, NO_DISTILLATION, NO_TRAINING, ROWS, Run
 from slmcollab.analysis.topology import topologies
 from slmcollab.artifacts import ArtifactError
 from slmcollab.generation.calls import EVAL, SEARCH, TRAIN
 from slmcollab.report.budgets_table import PHASES, budget_row, total_size
-from slmcollab.report.slices_figure3 import ablations, figure3_rows, label
+from slmcollab.report.slices_figure3 import ablations, figure3_rows
 from slmcollab.report.slices_figure3_drawing import draw_figure3, scorer_text
 from slmcollab.report.slices_figure4 import Spent, circles, figure4_rows, spent
-from slmcollab.report.slices_figure4_drawing import draw_figure4
+from slmcollab.report.slices_figure4_drawing import MARKERS, draw_figure4, unit_area
 from slmcollab.report.slices_figure5 import figure5_rows, shapes
 from slmcollab.report.slices_figure5_drawing import draw_figure5
 from slmcollab.report.slices_stages import Stages
@@ -72,7 +72,7 @@ def test_figure3_rows_are_the_bars_dots_and_arrows():
         ("sums", "accuracy", CL, "CL", "oracle", "gain_over_variants", "mean", "30.000000"),
     ]
     assert ("sums", "accuracy", NO_TRAINING, "w/o CL", "oracle", "drop", "mean", "40.000000") in rows
-    assert label(CONSTANT) == "constant reward (ours)"
+    assert ("sums", "f1", CONSTANT, "constant reward (ours)", "oracle", "drop", "mean", "0.000000") in rows
 
 
 def test_figure3_shows_bars_seeds_and_gains():
@@ -83,8 +83,9 @@ def test_figure3_shows_bars_seeds_and_gains():
     dots = [list(line.get_xdata()) for line in axes.lines if line.get_marker() == "."]
     assert dots[0] == [60, 62]
     texts = texts_of(page)
-    assert {"+30.0", "+0.0", "steps scored by: oracle (a rule, no model)", "accuracy and f1, 2 seeds"} <= set(texts)
+    assert {"+30.0", "+0.0", "steps scored by: oracle (a rule, no model)", "accuracy and F1, 2 seeds"} <= set(texts)
     assert scorer_text("judge") == "steps scored by: judge"
+    assert scorer_text("qwen3-14b") == "steps scored by: Qwen3-14B"
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
@@ -121,15 +122,30 @@ def spending(benchmarks=("sums",), methods=(NO_TRAINING, CL)):
 
 
 def test_weighted_tokens_are_over_the_divisor():
-    rows = [tuple(row.values()) for row in figure4_rows(circles(spending(), 6.0), SCORERS)]
+    rows = [tuple(row.values()) for row in figure4_rows(circles(spending(), 6.0), SCORERS, {}, {})]
     # 60 and 120 billions x tokens over 2 + 4 billions.
     assert rows[:3] == [
-        ("sums", NO_TRAINING, "", "accuracy", "0", "40.000000", "10.000000", "60.000000", "1.000000"),
-        ("sums", NO_TRAINING, "", "accuracy", "1", "50.000000", "20.000000", "120.000000", "1.000000"),
-        ("sums", NO_TRAINING, "", "accuracy", "mean", "45.000000", "15.000000", "90.000000", "1.000000"),
+        ("sums", NO_TRAINING, "", "accuracy", "0", "40.000000", "10.000000", "60.000000", "1.000000", "", ""),
+        ("sums", NO_TRAINING, "", "accuracy", "1", "50.000000", "20.000000", "120.000000", "1.000000", "", ""),
+        ("sums", NO_TRAINING, "", "accuracy", "mean", "45.000000", "15.000000", "90.000000", "1.000000", "", ""),
     ]
     with pytest.raises(ValueError, match="no runs"):
         circles({}, 6.0)
+
+
+def test_what_the_paper_prints_stands_beside_the_means():
+    table1 = {
+        ("sums", method, "none", "accuracy"): (value, "Table 1") for method, value in ((CL, 42.37), ("mad", 39.5))
+    }
+    other = {("model_invocations_per_question", "sums", "CL"): ("4.0", "section 3.4")}
+    shown = circles(spending(methods=("mad", CL)), 6.0)
+    rows = [tuple(row.values()) for row in figure4_rows(shown, {CL: "", "mad": ""}, table1, other)]
+    assert {row[4]: row[-2:] for row in rows if row[1] == CL} == {
+        "0": ("", ""),
+        "1": ("", ""),
+        "mean": ("42.37", "4.0"),
+    }
+    assert rows[2][-2:] == ("39.50", "")  # of MAD it prints no invocations
 
 
 def test_a_weighted_token_is_that_of_the_budgets_table():
@@ -138,7 +154,7 @@ def test_a_weighted_token_is_that_of_the_budgets_table():
     graded = {**scores(50.0, 60.0), "problems": {"q0": {}}}
     manifests = {"m": {"model": "large", "num_parameters": 14_000_000_000}}
     divisor = total_size(["small", "middle", "large"], {"small": 2.0, "middle": 4.0}, manifests)
-    entry = {"benchmark": "sums", "method": CL, "seed": 0, "evaluator": None}
+    entry = {"benchmark": "sums", "method": CL, "seed": 0, "step_scorer": None}
     row = budget_row(Stages(entry, ""), {phase: [] for phase in PHASES} | {EVAL: calls}, [], divisor)
     (circle,) = circles({Run("sums", CL, 0): spent("calls.parquet", graded, calls)}, divisor)
     assert circle.seeds[0][1] == 2.5
@@ -148,12 +164,23 @@ def test_a_weighted_token_is_that_of_the_budgets_table():
 def test_figure4_circles_have_areas_in_proportion_to_invocations():
     (page,) = draw_figure4(circles(spending(), 6.0), "oracle")
     (axes,) = page.axes
-    big = {line.get_markersize(): line for line in axes.lines if line.get_marker() == "o"}
-    small, large = sorted(big)
-    assert (large / small) ** 2 == pytest.approx(2)
-    assert [float(value[0]) for value in big[large].get_data()] == [15.0, 45.0]
+    marks = [line for line in axes.lines if line.get_marker() in MARKERS]
+    areas = {line.get_marker(): line.get_markersize() ** 2 * unit_area(line.get_marker()) for line in marks}
+    # cl, the first, is a circle and has two invocations, the other is a square and has one.
+    assert areas["o"] / areas["s"] == pytest.approx(2)
+    assert [float(value[0]) for value in marks[0].get_data()] == [15.0, 45.0]
+    # A circle of diameter 1, a square of side 1, and a triangle of base and height 1.
+    assert [unit_area(marker) for marker in "os^"] == pytest.approx([0.785, 1, 0.5], abs=0.001)
     assert axes.get_xscale() == "log"
     assert {"steps scored by: oracle (a rule, no model)", "accuracy, 2 seeds", "10", "20"} <= set(texts_of(page))
+
+
+def test_the_rows_of_table_1_look_different_and_have_titles():
+    (page,) = draw_figure4(circles(spending(("musique", "mine"), ROWS), 6.0), "oracle")
+    marks = [line for line in page.axes[0].lines if line.get_marker() in MARKERS]
+    assert len({(line.get_marker(), line.get_color()) for line in marks}) == len(marks) == 12
+    titles = ["CL", "Qwen3-14B", "SE-RL", "Homo. MAS", "Homo. CL", "MAD", "AgentVerse", "AFlow", "GPTSwarm"]
+    assert {*titles, "MAGRPO", "MAPoRL", "AT-GRPO", "MuSiQue", "mine", "score (%)"} <= set(texts_of(page))
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])

@@ -24,7 +24,7 @@ TRAJECTORIES = [
 
 
 def run(method="cl", stage="eval", seed=0, quantities=None, benchmark="musique"):
-    names = {"benchmark": benchmark, "method": method, "stage": stage, "evaluator": "oracle"}
+    names = {"benchmark": benchmark, "method": method, "stage": stage, "step_scorer": "oracle"}
     return Measured(names, seed, quantities or {})
 
 
@@ -68,6 +68,28 @@ def test_role_quantities_by_hand():
     assert (
         found["a2", "qwen3-8b", "calls_truncated"].rate == found["a2", "qwen3-8b", "calls_anomalous"].rate == Rate(1, 1)
     )
+
+
+def test_a_baseline_has_only_anomalies():
+    calls = [call(0, anomaly="truncated"), call(1, retry_of="c0"), call(2, anomaly="malformed", phase="search")]
+    said = [trajectory(step("a1", None, answer="1")), trajectory(step("a1", None), problem="q1", end="anomalies")]
+    found = roles_table.failure_quantities(said, calls, MODELS)
+    kinds = ("anomalous", "truncated", "malformed", "empty_answer")
+    # One of two calls in evaluation; the search's does not count.
+    assert [found["all", "", f"calls_{kind}"].rate for kind in kinds] == [
+        Rate(1, 2),
+        Rate(1, 2),
+        Rate(0, 2),
+        Rate(0, 2),
+    ]
+    assert found["a2", "qwen3-8b", "calls_anomalous"].rate == Rate(0, 0)
+    assert found["all", "", "no_answer"].rate == Rate(1, 2)
+    assert {key[2] for key in found} == {
+        *(f"calls_{kind}" for kind in kinds),
+        "any_anomaly",
+        "no_answer",
+        "protocol_failure",
+    }
 
 
 @pytest.mark.parametrize(

@@ -165,9 +165,10 @@ def test_on_open_texts_an_ensemble_falls_back_on_the_largest_model():
     assert row["answer"] == "z"
 
 
-def test_a_last_node_that_cannot_be_read_leaves_the_latest_answer():
+def test_a_last_node_that_cannot_be_read_is_no_answer():
     _, row = answered(both(), a1=["x"], a3=[None])
-    assert (row["answer"], row["slot"], row["num_steps"]) == ("x", "a1", 2)
+    assert (row["answer"], row["slot"], row["num_steps"]) == ("", None, 2)
+    assert [candidate["answer"] for candidate in row["candidates"]] == ["x"]
 
 
 def test_a_workflow_of_one_node_has_no_candidates():

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 import tyro
@@ -85,13 +86,14 @@ def folder(tmp_path, monkeypatch):
 
 def entry(method, **more):
     team = {"benchmark": "sums", "method": method, "seed": 0, "models": ["small", "large"]}
-    return {**team, "evaluator": "oracle" if method == "cl" else None, **more}
+    return {**team, "step_scorer": "oracle" if method == "cl" else None, **more}
 
 
+NOTHING = {"teacher": None, "distilled": None, "sampled": [], "searched": None, "trained": None}
 BOTH = [entry("cl"), entry("cl_no_training")]
 STAGES = [
-    entry("cl", teacher="homo_mas", distilled="cl", sampled=["cl"]),
-    entry("cl_no_training", teacher=None, distilled=None, sampled=[]),
+    entry("cl", **NOTHING | {"teacher": "homo_mas", "distilled": "cl", "sampled": ["cl"]}),
+    entry("cl_no_training", **NOTHING),
 ]
 
 
@@ -130,7 +132,7 @@ def test_roles(folder):
         ("cl", "large", "0.00"),
         ("cl_no_training", "large", "100.00"),
     ]
-    assert pick(rows, "evaluator", "mean", "n", "published", measure="share_short_linear") == [
+    assert pick(rows, "step_scorer", "mean", "n", "published", measure="share_short_linear") == [
         ("oracle", "100.00", "2", "60.12"),
         ("", "100.00", "2", ""),
     ]
@@ -193,24 +195,119 @@ def test_funnel(folder):
     assert pick(rows, "value", stage="round1 training", quantity="num_negative") == []  # null: it has no meaning there
 
 
+def budgets(runs):
+    files = {"resources": "{rule}/{job}.tsv", "log": "{rule}/{job}.log"}
+    jobs = {
+        kind: (kind, "{system}-{stage}") for kind in ("teacher", "distilled", "sampled", "scored", "round", "trained")
+    }
+    sizes = {"small": 1.0, "large": 4.0, "reference": 14.0}
+    cell = {"runs": runs, "reference_model": "reference", "sizes": sizes, "jobs": jobs, **files}
+    manifests = ["small.json", "large.json", "reference.json"]
+    options = {"cell": json.dumps(cell), "runs": RUNS, "manifests": manifests, "published": "other.csv"}
+    return run_step(write_budgets_table, "t.csv", **options)
+
+
 def test_budgets(folder):
     for name, size in (("small", 10), ("large", 40), ("reference", 80)):
         write_json(folder / f"{name}.json", {"model": name, "num_parameters": size})
-    cell = {"runs": STAGES, "reference_model": "reference", "sizes": {"small": 1.0, "large": 4.0, "reference": 14.0}}
-    manifests = ["small.json", "large.json", "reference.json"]
-    options = {"cell": json.dumps(cell), "runs": RUNS, "manifests": manifests, "published": "other.csv"}
-    cl, untrained = run_step(write_budgets_table, "t.csv", **options)
+    cl, untrained = budgets(STAGES)
     assert (cl["parameters"], cl["reference_parameters"], cl["ratio"]) == ("50", "80", "0.6250")
     # Trained on q0, q1 of the teacher and q2 of the round; examples 2 * (3 + 4), tokens 4 * 30, updates 4 * 2.
     assert [cl[name] for name in ("train_problems", "trajectories")] == ["3", "3"]
     assert [cl[name] for name in ("num_examples", "num_tokens", "num_updates")] == ["14", "120", "8"]
-    assert [cl[f"calls_{phase}"] for phase in ("teacher", "rounds", "evaluator", "search", "eval")] == list("31103")
+    phases = ("teacher", "rounds", "evaluator", "trained", "search", "eval")
+    assert [cl[f"calls_{phase}"] for phase in phases] == list("311003")
+    # Prompts: two of the teacher, one of the round; rollouts: three calls and one.
+    assert [cl[name] for name in ("train_prompts", "train_rollouts", "gpu_seconds_learning")] == ["3", "4", ""]
     assert (cl["output_tokens_rounds"], cl["b_tokens_evaluator"]) == ("7", "140.000000")
     # Three calls of 10 tokens for two questions: 20 of 1 B and 10 of 4 B, 60 / 2 = 30 B-tokens, by 5 B 6.
     assert (cl["invocations_per_question"], cl["b_tokens_per_question"]) == ("1.50", "30.000000")
     assert (cl["weighted_tokens_per_question"], cl["published_invocations"]) == ("6.00", "4.0")
     assert [untrained[name] for name in ("train_problems", "num_updates", "calls_eval")] == ["0", "0", "3"]
     assert untrained["published_invocations"] == ""
+
+
+@pytest.fixture
+def trained(folder):
+    """The runs, and one of a baseline: both slots answer at once, then the second one, with a retry; it was trained."""
+    run = folder / "slices/sums/magrpo/seed0"
+    write_run(run / "eval", "magrpo", right=True)
+    said = ("so it is one of them", "so it is one of those", "so it is one of")
+    steps = [step(slot, None, answer="1", reasoning=text) for slot, text in zip(("a1", "a2", "a2"), said, strict=True)]
+    broken = trajectory(step("a1", None), step("a2", None), step("a2", None), problem="q1", end="anomalies")
+    write_trajectories(run / "eval/trajectories.jsonl", [trajectory(*steps), broken])
+    places = [(0, "a1", 0), (1, "a2", 0), (2, "a2", 1)]
+    calls = [
+        replace(call(f"{qid}/{number}", qid=qid), step=number, agent=slot, round=level)
+        for qid in ("q0", "q1")
+        for number, slot, level in places
+    ]
+    retry = replace(call("again", retry_of="cq0/2", anomaly="truncated"), step=2, agent="a2", round=1)
+    write_calls(run / "eval/calls.parquet", [call("s", qid="dev", phase="search", tokens=40), *calls, retry])
+    slot = {"num_examples": 4, "num_tokens": 40, "num_updates": 1}
+    training = {"stage": "trained", "slots": {"a1": slot, "a2": slot}, "num_prompts": 2, "num_rollouts": 8, "seed": 5}
+    write_json(run / "trained/training.json", training)
+    sampled = [replace(call(number, qid="q7", phase="train"), sample=number // 2) for number in range(8)]
+    write_calls(run / "trained/calls.parquet", sampled)
+    return folder
+
+
+def test_a_baseline_has_retention_and_a_rank(trained):
+    runs = [*BOTH, entry("magrpo", baseline=True)]
+    cell = json.dumps({"runs": runs, "reference": "cl", "unranked": ["cl_no_training"]})
+    rows = run_step(write_retention_table, "t.csv", cell=cell, runs=RUNS, published="other.csv")
+    assert pick(rows, "method", "mean", "n", "rank", measure="retention") == [
+        *(("cl", "100.00", "1", "1"), ("cl_no_training", "0.00", "1", "")),
+        ("magrpo", "100.00", "1", "1"),
+    ]
+    assert pick(rows, "mean", method="cl", against="magrpo", measure="missed_by_both") == [("1.00",)]
+
+
+def test_a_baseline_hands_nothing_over_and_repeats_only_what_was_there(trained):
+    cell = json.dumps({"runs": [entry("magrpo", baseline=True)]})
+    options = {"cell": cell, "runs": RUNS, "problems": "data/{benchmark}/test.jsonl", "published": "other.csv"}
+    rows = run_step(write_overlap_table, "t.csv", **options)
+    assert {(row["mean"], row["n"]) for row in rows if row["measure"].startswith("rouge_l")} == {("", "0")}
+    # a2's second reply: "so it is one", "it is one of" were there; its first saw nothing of a1's.
+    assert pick(rows, "slot", "mean", "n", measure="containment_4", text="whole") == [
+        ("a1", "", "0"),
+        ("a2", "100.00", "1"),
+    ]
+    calls = trained / "slices/sums/magrpo/seed0/eval/calls.parquet"
+    write_calls(calls, [call(0)])
+    with pytest.raises(ArtifactError, match=r"calls\.parquet: not one level for each of the 3 steps of q0#0"):
+        run_step(write_overlap_table, "t.csv", **options)
+
+
+def test_a_baseline_has_no_roles_but_anomalies(trained):
+    cell = json.dumps({"runs": [entry("magrpo", baseline=True)], "normalise": {"sums": "text"}})
+    rows = run_step(write_roles_table, "t.csv", cell=cell, runs=RUNS, published="other.csv")
+    assert not [row for row in rows if row["measure"] in ("handoff", "revision", "share_short_linear")]
+    # Seven calls answer, one of them broken; q1 has no answer.
+    assert pick(rows, "mean", "n", slot="all", measure="calls_truncated") == [("14.29", "7")]
+    assert pick(rows, "mean", "n", slot="all", measure="no_answer") == [("50.00", "2")]
+
+
+def test_the_budget_and_the_funnel_of_a_trained_baseline(trained):
+    for name, size in (("small", 10), ("large", 40), ("reference", 80)):
+        write_json(trained / f"{name}.json", {"model": name, "num_parameters": size})
+    (trained / "trained").mkdir()
+    (trained / "trained/magrpo-trained.tsv").write_text("s\th:m:s\n90.4\t0:01:30\n")
+    used = json.dumps({"cpu_s": 1.0, "max_rss_mb": 2.0, "gpu_mb": 3.0})
+    (trained / "trained/magrpo-trained.log").write_text(f"usage: {used}\n")
+    runs = [entry("magrpo", **NOTHING | {"trained": "magrpo"})]
+    (row,) = budgets(runs)
+    # One question drawn twice, four samples of two calls each; tokens 2 * 40.
+    assert [row[name] for name in ("train_problems", "train_prompts", "train_rollouts", "trajectories")] == list("1284")
+    assert [row[name] for name in ("num_tokens", "gpu_seconds_learning")] == ["80", "90"]
+    assert [row[f"calls_{phase}"] for phase in ("teacher", "trained", "search", "eval")] == list("0817")
+    # Seven calls of 10 tokens for two questions, and 40 tokens of the search: 110 / 2 tokens of 1 B, by 5 B.
+    assert (row["invocations_per_question"], row["weighted_tokens_per_question"]) == ("3.50", "11.00")
+    rows = run_step(write_funnel_table, "t.csv", cell=json.dumps({"runs": runs}), runs=RUNS)
+    assert pick(rows, "slot", "quantity", "value", stage="trained")[:4] == [
+        *(("", "num_prompts", "2"), ("", "num_rollouts", "8")),
+        *(("a1", "num_examples", "4"), ("a1", "num_tokens", "40")),
+    ]
 
 
 def test_a_missing_file_is_named_and_leaves_no_table(folder):

@@ -9,18 +9,23 @@ import pytest
 from slmcollab.benchmarks import toy_gsm_hard, toy_musique
 from slmcollab.benchmarks.toy_beliefs import Believer
 from slmcollab.benchmarks.toy_world import values
+from slmcollab.graph.prompt import read_graph_prompt
 from slmcollab.models.toy_word_tokenizer import build_tokenizer
 from slmcollab.protocol.prompt import read_prompt
 from slmcollab.protocol.toy_corpora import Manners
 from slmcollab.supervision.evaluator import parse_scores, read_evaluator_prompt
 from slmcollab.supervision.toy_lessons import KINDS, Prompts, write_lesson
 from slmcollab.supervision.toy_verdicts import write_scores
+from slmcollab.teams import aflow, agentverse, mad
 
 PROMPTS = Path(__file__).parents[2] / "workflow" / "prompts"
 READ = Prompts(
     team=read_prompt(PROMPTS / "toy_collaborate.txt"),
     solo=read_prompt(PROMPTS / "toy_solo.txt", actions=False),
     evaluator=read_evaluator_prompt(PROMPTS / "toy_evaluator.txt"),
+    mad=read_graph_prompt(PROMPTS / "toy_mad.txt", mad.KINDS),
+    agentverse=read_graph_prompt(PROMPTS / "toy_agentverse.txt", agentverse.KINDS),
+    aflow=read_graph_prompt(PROMPTS / "toy_aflow.txt", aflow.KINDS),
 )
 SIZES = {"num_train": 40, "num_dev": 1, "num_test": 1}
 PROBLEMS = [
@@ -38,7 +43,8 @@ def corpus(kind, num_rows=300):
 
 def test_every_kind_has_its_number_of_rows():
     numbers = {kind: len(corpus(kind)) for kind in KINDS}
-    assert numbers == {"facts": len(values()), "steps": 600, "solo": 80, "verdicts": 600, "short_verdicts": 600}
+    on_each = dict.fromkeys(("steps", "verdicts", "short_verdicts", "drafts", "debates", "duties"), 600)
+    assert numbers == on_each | {"facts": len(values()), "solo": 80, "claims": 300, "proposals": 300}
     assert all(row["lesson"] == kind for kind in KINDS for row in corpus(kind, num_rows=2))
     with pytest.raises(ValueError, match="lesson 'scripts' is not one of facts, steps, solo, verdicts"):
         corpus("scripts")

@@ -3,7 +3,12 @@
 import json
 
 import results_grid as shown
+import slices_jobs
 import slices_results
+from slices_grid import TeamRun
+from test_config_check import PAPER
+
+from slmcollab.report.slices_stages import Stages
 
 GRID = {"benchmarks": ["b"], "methods": ["single", "hidden_state", "said"], "teams": ["t"], "seeds": [0, 1]}
 CONFIG = {
@@ -65,8 +70,52 @@ def test_an_encoder_embeds_both_splits():
 
 
 def test_the_cell_names_the_files_of_a_job():
-    cell = slices_results.resources_cell(CONFIG | {"papers": ["musketeers"]})
+    cell = slices_jobs.resources_cell(CONFIG | {"papers": ["musketeers"]})
     named = {"rule": "train_grpo", "job": cell["jobs"]["train_grpo"][0]}
     assert cell["log"].format(**named) == "results/logs/train_grpo/b/single/none/seed0.log"
     assert cell["resources"].format(**named) == "results/resources/train_grpo/b/single/none/seed0.resources.tsv"
     assert json.loads(json.dumps(cell)) == cell
+
+
+def test_baselines_are_searched_trained_and_asked_by_rules_of_their_own():
+    found = slices_jobs.measured_jobs(PAPER)
+    assert [job for job in found["search_workflow"] if "math" in job] == [
+        f"math/aflow/seed{seed}" for seed in (0, 1, 2)
+    ]
+    trained = {job.split("/")[1] for job in found["train_baseline"]}
+    assert trained == {"magrpo", "maporl", "at_grpo"}
+    assert "math/at_grpo/seed2" in found["train_baseline"]
+    assert "musique/mad/seed0/eval" in found["answer_with_baseline"]
+    assert {job.split("/")[1] for job in found["answer_with_team"]} & {"mad", "aflow", "magrpo"} == set()
+    assert "musique/cl/seed0/eval" in found["answer_with_team"]
+
+
+def test_a_baseline_learns_in_a_stage_of_its_own():
+    learned = {name: slices_jobs.learning(PAPER, TeamRun("math", name, 0)) for name in ("mad", "aflow", "maporl")}
+    assert learned == {
+        "mad": [],
+        "aflow": [("searched", ("aflow", "search"))],
+        "maporl": [("trained", ("maporl", "trained"))],
+    }
+
+
+def test_the_cell_of_budgets_names_the_same_jobs():
+    cell = json.loads(json.dumps(slices_results.budgets_cell(PAPER)))
+    runs = {(run["benchmark"], run["method"], run["seed"]): run for run in cell["runs"]}
+    for name in ("qwen3_14b", "cl", "cl_no_step_scores", "se_rl", "aflow", "at_grpo"):
+        jobs = {}
+        for rule, job in Stages(runs["math", name, 0], "").jobs(cell["jobs"]):
+            jobs.setdefault(rule, []).append(job)
+        of_one = {
+            "benchmarks": ["math"],
+            "systems": [name],
+            "ablations": [],
+            "controls": [],
+            "sampled": [],
+            "seeds": [0],
+        }
+        grid = {key: of_one.get(key, value) for key, value in PAPER["slices"]["grid"].items()}
+        config = PAPER | {"slices": PAPER["slices"] | {"grid": grid}}
+        expected = slices_jobs.measured_jobs(config)
+        answered = {"answer_with_team", "answer_with_baseline"}
+        assert jobs == {rule: found for rule, found in expected.items() if rule not in answered}

@@ -54,7 +54,7 @@ rule train_toy_model:
 
 
 rule write_lessons:
-    """What a toy model that collaborates is taught: facts as it believes them, steps of collaborations, verdicts."""
+    """What a toy model that collaborates is taught: facts as it believes them, steps of collaborations, answers, verdicts."""
     input:
         problems=lambda wildcards: expand(
             "results/data/{benchmark}/train.jsonl",
@@ -63,6 +63,9 @@ rule write_lessons:
         prompt=prompt_file("protocol", "prompt"),
         solo_prompt=prompt_file("protocol", "solo_prompt"),
         evaluator_prompt=prompt_file("evaluator", "prompt"),
+        mad_prompt=prompt_path(config["systems"]["mad"]["prompt"]),
+        agentverse_prompt=prompt_path(config["systems"]["agentverse"]["prompt"]),
+        aflow_prompt=prompt_path(config["systems"]["aflow"]["prompt"]),
     output:
         "results/models/{model}/lessons.jsonl",
     log:
@@ -77,6 +80,8 @@ rule write_lessons:
     shell:
         "python -m slmcollab.steps.write_lessons --cell {params.cell:q} --problems {input.problems}"
         " --prompt {input.prompt:q} --solo-prompt {input.solo_prompt:q} --evaluator-prompt {input.evaluator_prompt:q}"
+        " --mad-prompt {input.mad_prompt:q} --agentverse-prompt {input.agentverse_prompt:q}"
+        " --aflow-prompt {input.aflow_prompt:q}"
         " --lessons {output} > {log} 2>&1"
 
 

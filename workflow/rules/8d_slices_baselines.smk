@@ -24,7 +24,7 @@ rule search_workflow:
     wildcard_constraints:
         system=named(systems_with("search")),
     conda:
-        "../../envs/gpu.yaml"
+        "../../envs/gpu_code.yaml"
     threads: max(config["numeric_threads"], config["evaluation"]["num_workers"])
     resources:
         gpu=1,
@@ -61,7 +61,7 @@ rule train_baseline:
     wildcard_constraints:
         system=named(systems_with("learning")),
     conda:
-        "../../envs/gpu.yaml"
+        "../../envs/gpu_code.yaml"
     threads: max(config["numeric_threads"], config["evaluation"]["num_workers"])
     resources:
         gpu=1,

@@ -72,7 +72,7 @@ def test_seeds_are_tested_against_the_one_value_of_a_side_that_does_not_learn():
     assert between_seeds(before, seeds, (True, False)) == interval
     assert between_seeds(-seeds, before, (False, True)) == interval
     assert between_seeds(before, seeds[:1], (True, True)) == (0.8, 0.8)
-    # Three equal seeds say the same as one; a side that learns has to have two.
+    # Three equal seeds say the same as one; a side that varies has to have two.
     assert between_seeds(np.zeros(3), seeds, (True, False)) == interval
     assert between_seeds(before, seeds, (False, False)) is None
     assert between_seeds(before, seeds[:1], (True, False)) is None
@@ -89,7 +89,7 @@ def test_seeds_around_a_constant_can_be_noise():
     assert (sure.verdict, sure.reason) == (HOLDS, "0.000 → 1.000, above")
 
 
-def test_one_seed_of_a_side_that_learns_cannot_hold():
+def test_one_seed_of_a_side_that_varies_cannot_hold():
     better, worse = plain(*[1] * 20), plain(*[0] * 20)
     for before, after in (([constant(*[0] * 20)], [better]), ([worse], [better] * 3)):
         found = change(before, after, generator())

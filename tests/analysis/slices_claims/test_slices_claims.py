@@ -68,7 +68,7 @@ def test_every_claim_has_one_verdict_and_holds_in_its_world():
     assert {row.part.published for row in rows} == {None}
 
 
-def test_one_seed_is_enough_of_a_system_that_does_not_learn():
+def test_one_seed_is_enough_of_a_system_that_does_not_vary():
     evidence = world()
     once = (SINGLE, HOMO_MAS, NO_TRAINING)
     kept = {run: of for run, of in evidence.measures.items() if run.method not in once or run.seed == 0}
@@ -79,7 +79,7 @@ def test_one_seed_is_enough_of_a_system_that_does_not_learn():
     assert not replace(evidence, measures=kept).ratios("math", SINGLE, "accuracy", sampled=True)[0].fixed
 
 
-def test_one_seed_of_systems_that_learn_leaves_all_but_counts_and_ranks_open():
+def test_one_seed_of_systems_that_vary_leaves_all_but_counts_and_ranks_open():
     rows = judge(world(seeds=(0,)))
     verdicts = {row.claim: row.part for row in rows if row.row == "verdict"}
     assert {name for name, part in verdicts.items() if part.verdict == HOLDS} == {"B2", "B3", "B11"}
@@ -196,9 +196,44 @@ def test_lowest_tokens_on_four_of_five_are_enough():
 
 def test_reductions_are_relative():
     # cl needs 1 invocation a question, the others 2: half; seed 1 adds one to one question, 1.005 of 2.005.
-    found = part_of(world(**SMALL), "B7", "minimum")
+    found = part_of(world(**SMALL), "B7", "minimum", "paper")
     assert (found.measured, found.n, found.verdict) == (pytest.approx(100 * (1 - 1.005 / 2.005)), 20, "")
-    assert part_of(world(without=[*MAS, *MARL], **SMALL), "B8", "minimum").reason == "no run to compare with"
+    assert part_of(world(without=[*MAS, *MARL], **SMALL), "B8", "minimum", "paper").reason == "no run to compare with"
+
+
+def test_invocations_are_judged_as_the_paper_counts_and_shown_with_those_of_a_search():
+    # aflow answers with one call a question, as cl does, but searched with 200 calls for its 100 questions.
+    once = setting("aflow", ["invocations"], lambda seed: each(1, seed))
+    evidence = world(once, **SMALL)
+    assert verdict(evidence, "B7").verdict == FAILS
+    paper = part_of(evidence, "B7", "math", "aflow", "paper")
+    everything = part_of(evidence, "B7", "math", "aflow", "everything")
+    assert (paper.verdict, paper.beside, everything.verdict, everything.beside) == (FAILS, False, HOLDS, True)
+    assert paper.test.endswith("counts every call of the evaluation, retries included, none of a search")
+    assert everything.test.endswith("and those of a search spread over the questions")
+    # The other way round the claim holds: the paper's count decides.
+    searched = setting("aflow", ["invocations, search included"], lambda seed: each(1, seed))
+    assert verdict(world(searched, **SMALL), "B7").verdict == HOLDS
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "first"), [("B7", MAS, "paper"), ("B8", MARL, "paper"), ("B9", MARL, "everything")]
+)
+def test_both_counts_are_there_of_every_row_and_benchmark(name, rows, first):
+    found = [row for row in judge_one(world(**SMALL), CLAIM[name]) if ", less " in row.part.quantity]
+    for how in ("paper", "everything"):
+        of = {(row.part.benchmark, row.part.quantity.split()[-1]): row for row in found if how in row.part.quantity}
+        assert of.keys() == {(benchmark, method) for benchmark in BENCHMARKS for method in rows}
+        assert {row.row for row in of.values()} == {"part" if how == first else "beside"}
+    assert len(found) == 2 * len(rows) * len(BENCHMARKS)
+
+
+def test_first_attempts_alone_do_not_decide_who_has_the_fewest_tokens():
+    cheap = setting("mad", ["weighted tokens, first attempts"], lambda seed: each(5, seed))
+    evidence = world(cheap, **SMALL)
+    assert verdict(evidence, "B9").verdict == HOLDS
+    found = part_of(evidence, "B9", "paper", "benchmarks")
+    assert (found.verdict, found.measured, found.beside) == (FAILS, 0.0, True)
 
 
 def test_ranks_and_values_of_retention():
@@ -234,7 +269,8 @@ def test_published_numbers_stand_beside_the_paper_s_benchmarks_only():
     evidence = world(table1=table, other=other, **SMALL)
     assert part_of(evidence, "B1", "mean").published == pytest.approx(2.0)
     assert part_of(evidence, "B1", "metrics", "above").published == 10.0
-    assert part_of(evidence, "B8", "minimum").published == 46.7
+    assert part_of(evidence, "B8", "minimum", "paper").published == 46.7
+    assert part_of(evidence, "B8", "minimum", "everything").published is None
     drops = [row.part.published for row in judge_one(evidence, CLAIM["B6"]) if "mean over" in row.part.quantity]
     assert drops == [None, 8.85, None]
     assert part_of(evidence, "B12", "musique").published == pytest.approx(50.94)

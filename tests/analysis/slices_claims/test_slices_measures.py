@@ -111,6 +111,7 @@ def test_calls_with_and_without_retries_and_a_search():
     ]
     found = call_measures(calls, ["q0", "q1", "q2"])
     assert found["invocations"].over.tolist() == [2, 1, 0]
+    assert found["invocations, search included"].over.tolist() == pytest.approx([2 + 1 / 3, 1 + 1 / 3, 1 / 3])
     # Everything: 2·15, 4·10 and 0 billions x tokens, and 8 of the search spread over three.
     assert found["weighted tokens"].over.tolist() == pytest.approx([30 + 8 / 3, 40 + 8 / 3, 8 / 3])
     assert found["weighted tokens, first attempts"].over.tolist() == [20, 40, 0]

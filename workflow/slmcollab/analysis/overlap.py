@@ -18,7 +18,8 @@ WORD = re.compile(r"\w+")
 class Overlap:
     """One slot: pairs, the handoffs that it received, and curve, the share of them with a ROUGE-L F1 >= each delta.
 
-    steps: those after others that have n-grams to compare; containment: the mean share of these that occurred before.
+    steps: those after others that have n-grams to compare; containment: the mean share of these that occurred in
+    reasoning that was there before, which is none of steps asked at the same time.
     """
 
     pairs: int
@@ -81,12 +82,17 @@ def containment(text: Sequence[str], earlier: Sequence[Sequence[str]], known: Se
 
 
 def overlap(
-    trajectories: Sequence[Trajectory], slots: Sequence[str], questions: Mapping[str, str] | None = None
+    trajectories: Sequence[Trajectory],
+    slots: Sequence[str],
+    questions: Mapping[str, str] | None = None,
+    levels: Mapping[str, Sequence[int]] | None = None,
 ) -> dict[str, Overlap]:
     """Return slot -> Overlap in the order of `slots`.
 
-    questions: problem -> what the models read as its task; where given, text that also occurs in it is left out. Raises
-    KeyError for a problem without a question and ValueError for a step of another slot.
+    questions: problem -> what the models read as its task; where given, text that also occurs in it is left out.
+    levels: trajectory -> the level of each step, where steps of one level were asked at the same time; if not given,
+    one step followed another. Raises KeyError for a problem without a question or a trajectory without levels, and
+    ValueError for a step of another slot.
     """
     # ASSUME: overlap is ROUGE-L F1 >= 0.5 between a sender's reasoning and that of the step which it hands over to.
     # ASSUME: a handoff to or from a step without any reasoning of its own is no pair, since it has nothing to repeat.
@@ -104,7 +110,10 @@ def overlap(
             received = sender.anomaly is None and sender.action == HANDOFF and sender.target == step.slot
             if received and own[index - 1] and own[index]:
                 similar[step.slot].append(rouge_l(own[index - 1], own[index]))
-            found = containment(texts[index], texts[:index], known)
+        places = range(len(texts)) if levels is None else levels[trajectory.id]
+        for step, text, place in zip(trajectory.steps, texts, places, strict=True):
+            before = [other for other, earlier in zip(texts, places, strict=True) if earlier < place]
+            found = containment(text, before, known) if before else None
             contained[step.slot] += [] if found is None else [found]
     return {slot: _overlap(similar[slot], contained[slot]) for slot in slots}
 

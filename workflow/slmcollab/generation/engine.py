@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
+from torch import nn
+from transformers import PreTrainedTokenizerBase
 
 from slmcollab.generation.greedy import answer, end_ids
 from slmcollab.generation.requests import LENGTH, STOP, Decoding, Member, Request, Response
@@ -56,7 +58,7 @@ class LocalBackend:
             slots = {member.slot for member in self._sharing(folder) if member.adapter == adapter}
             rows = [at for at, request in enumerate(requests) if request.slot in slots]
             with base.speaking(adapter):
-                given = base.respond([requests[at] for at in rows], decoding, self._batch_size)
+                given = base.speaker.respond([requests[at] for at in rows], decoding, self._batch_size)
             responses |= zip(rows, given, strict=True)
         return responses
 
@@ -78,29 +80,14 @@ class LocalBackend:
         return self._bases[folder]
 
 
-class _Base:
-    """A model with the adapters that its slots speak with."""
+class Speaker:
+    """A model in memory that answers requests as it is, whatever adapter it has switched on."""
 
-    def __init__(self, folder: Path, members: Sequence[Member], dtype: str) -> None:
-        self._tokenizer = load_tokenizer(folder)
-        self._model = load_model(folder, dtype=dtype)
-        self._ends = end_ids(self._model, self._tokenizer)
-        room = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
+    def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> None:
+        self._model, self._tokenizer = model, tokenizer
+        self._ends = end_ids(model, tokenizer)
+        room = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         self._context = math.inf if room is None else room
-        self._names: dict[Path, str] = {}  # each adapter is called like the first slot that has it
-        for member in members:
-            if member.adapter is not None and member.adapter not in self._names:
-                self._names[member.adapter] = member.slot
-                self._model = load_adapter(self._model, member.adapter, name=member.slot)
-        self._model.eval().requires_grad_(False)
-
-    def speaking(self, adapter: Path | None) -> contextlib.AbstractContextManager:
-        """Return a context in which the model speaks with `adapter`, one of its own, or without any."""
-        if adapter is not None:
-            self._model.set_adapter(self._names[adapter], inference_mode=True)
-        elif self._names:
-            return self._model.disable_adapter()
-        return contextlib.nullcontext()
 
     def respond(self, requests: Sequence[Request], decoding: Decoding, batch_size: int) -> list[Response]:
         """Return the responses in the order of the requests."""
@@ -125,3 +112,25 @@ class _Base:
             finish_reason=STOP if ids and ids[-1] in self._ends else LENGTH,
             output_ids=tuple(ids),
         )
+
+
+class _Base:
+    """A model with the adapters that its slots speak with."""
+
+    def __init__(self, folder: Path, members: Sequence[Member], dtype: str) -> None:
+        self._model = load_model(folder, dtype=dtype)
+        self._names: dict[Path, str] = {}  # each adapter is called like the first slot that has it
+        for member in members:
+            if member.adapter is not None and member.adapter not in self._names:
+                self._names[member.adapter] = member.slot
+                self._model = load_adapter(self._model, member.adapter, name=member.slot)
+        self._model.eval().requires_grad_(False)
+        self.speaker = Speaker(self._model, load_tokenizer(folder))
+
+    def speaking(self, adapter: Path | None) -> contextlib.AbstractContextManager:
+        """Return a context in which the model speaks with `adapter`, one of its own, or without any."""
+        if adapter is not None:
+            self._model.set_adapter(self._names[adapter], inference_mode=True)
+        elif self._names:
+            return self._model.disable_adapter()
+        return contextlib.nullcontext()

@@ -17,7 +17,16 @@ continue terminate handoff(a1) handoff(a2) handoff(a3) a1 a2 a3 with alone toget
 double treble fourfold fivefold sixfold sevenfold eightfold ninefold tenfold then
 next skip hop jump leap back drop fall sink py sh js return echo $(( )) ( ) ;
 exactly items bullets bulleted bullet points list numbered ordered in as one a paragraph open link 1. 2.
+which final score propose
 """
+SLOTS = ("a1", "a2", "a3")
+# Workflows as JSON: fragments of what a toy writes, and of the indented text that it reads.
+FRAGMENTS = [
+    *('{"nodes":[', '{"operator":"ensemble","sees":[', '{"operator":"extract","sees":[', "]}"),
+    *(f'{{"operator":"solve","slot":"{slot}"{rest}' for slot in SLOTS for rest in ("}", ',"sees":[')),
+    *('{"nodes":', '{"operator":', '"solve",', '"ensemble",', '"extract",', '"sees":', "[],", '"slot":'),
+    *(f'"{slot}"}}' for slot in SLOTS),
+]
 _SPACE = "\u2581"  # what stands before a word
 
 
@@ -28,7 +37,9 @@ def build_tokenizer() -> PreTrainedTokenizerFast:
     tags, whatever spaces it had: how words are spaced changes no token.
     """
     words = list(
-        dict.fromkeys([*WORDS.split(), *NUMBERS, *string.ascii_letters, *string.digits, *string.punctuation, "\n"])
+        dict.fromkeys(
+            [*WORDS.split(), *FRAGMENTS, *NUMBERS, *string.ascii_letters, *string.digits, *string.punctuation, "\n"]
+        )
     )
     vocab = {token: index for index, token in enumerate([*(_SPACE + word for word in words), *TAGS, *MARKS])}
     backend = Tokenizer(models.WordLevel(vocab))

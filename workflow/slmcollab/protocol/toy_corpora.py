@@ -35,8 +35,8 @@ class Manners:
     slips: of a table's values about which it breaks the protocol by habit. continues: of first steps that it follows up
     itself. hasty: of first steps that terminate. doubts: of last steps that hand over instead. alone: of
     collaborations without teammates. strays: of earlier answers on record that are drawn at random, so that it reads
-    what was said rather than recalls what it would have said. yields: of whole answers with which it takes up what at
-    least two of the replies that it reads agree on; see slmcollab.supervision.toy_drafts.
+    what was said rather than recalls what it would have said. yields: of whole answers with which it takes up what most
+    of the replies that it reads, and at least two, agree on; see slmcollab.supervision.toy_drafts.
     """
 
     slips: float | int = 0.0

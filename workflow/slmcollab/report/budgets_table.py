@@ -10,13 +10,13 @@ from slmcollab.report.slices_runs import EVAL as EVAL_STAGE
 from slmcollab.report.slices_stages import Stages
 from slmcollab.report.tables import format_number
 
-TEACHER, ROUNDS, EVALUATOR = "teacher", "rounds", "evaluator"
+TEACHER, ROUNDS, EVALUATOR, TRAINED = "teacher", "rounds", "evaluator", "trained"
 B_DECIMALS = 6  # a toy model has millionths of a billion parameters
-PHASES = (TEACHER, ROUNDS, EVALUATOR, SEARCH, EVAL)
-TRAINED = ("num_examples", "num_tokens", "num_updates")  # of training.json, added up over slots and stages
+PHASES = (TEACHER, ROUNDS, EVALUATOR, TRAINED, SEARCH, EVAL)
+SUMS = ("num_examples", "num_tokens", "num_updates")  # of training.json, added up over slots and stages
 COLUMNS = (
-    *("benchmark", "method", "evaluator", "seed", "parameters", "reference_parameters", "ratio"),
-    *("train_problems", "trajectories", *TRAINED),
+    *("benchmark", "method", "step_scorer", "seed", "parameters", "reference_parameters", "ratio"),
+    *("train_problems", "train_prompts", "train_rollouts", "trajectories", *SUMS, "gpu_seconds_learning"),
     *(f"{what}_{phase}" for what in ("calls", "output_tokens", "b_tokens") for phase in PHASES),
     *(
         "invocations_per_question",
@@ -52,16 +52,18 @@ def total_size(models: Iterable[str], sizes: Mapping[str, float], manifests: Map
 def read_phases(stages: Stages) -> dict[str, list[Call]]:
     """Return phase -> calls of a run; stages that it shares with other systems count for each of them.
 
-    Files: calls.parquet of the teacher, of each round and of the greedy evaluation, and each round's
-    evaluator_calls.parquet where an evaluator scored its steps.
+    Files: calls.parquet of the teacher, of each round, of a baseline's training, and of the evaluation, where those of
+    a search stand, too; and each round's evaluator_calls.parquet where an evaluator scored its steps.
     """
     found: dict[str, list[Call]] = {phase: [] for phase in PHASES}
     if stages.teacher:
         found[TEACHER] += read_calls(stages.teacher / "calls.parquet")
     for _, sampled, _ in stages.rounds():
         found[ROUNDS] += read_calls(sampled / "calls.parquet")
-        if stages.entry["evaluator"]:
+        if stages.entry["step_scorer"]:
             found[EVALUATOR] += read_calls(sampled / "evaluator_calls.parquet")
+    if stages.trained:
+        found[TRAINED] += read_calls(stages.trained / "calls.parquet")
     for call in read_calls(stages.folder(stages.entry["method"], EVAL_STAGE) / "calls.parquet"):
         found[SEARCH if call.phase == SEARCH else EVAL].append(call)
     return found
@@ -71,6 +73,7 @@ def read_trainings(stages: Stages) -> list[dict[str, Any]]:
     """Return the training.json files of a run."""
     folders = [stages.distilled] if stages.distilled else []
     folders += [trained for _, _, trained in stages.rounds()]
+    folders += [stages.trained] if stages.trained else []
     return [read_json(folder / "training.json") for folder in folders]
 
 
@@ -79,16 +82,21 @@ def budget_row(
 ) -> dict[str, str]:
     """Return the columns of a run that its calls and trainings tell; empty per question where nothing was asked.
 
-    trajectories: sampled for training, by the teacher and in the rounds; train_problems: the questions of these.
-    divisor: see `cost`.
+    trajectories: sampled for training, by the teacher, in the rounds and in a baseline's training; train_problems: the
+    questions of these. train_prompts: the same questions as often as they were drawn, once a stage of the teacher and
+    the rounds; train_rollouts: the responses sampled, retries included. divisor: see `cost`.
     """
-    sampled = [call for phase in (TEACHER, ROUNDS) for call in phases[phase]]
+    under_protocol = [call for phase in (TEACHER, ROUNDS) for call in phases[phase]]
+    sampled = [*under_protocol, *phases[TRAINED]]
+    drawn = {(call.run, call.qid) for call in under_protocol}
     slots = [slot for training in trainings for slot in training["slots"].values()]
     row = {
         **stages.names,
         "train_problems": str(len({call.qid for call in sampled})),
+        "train_prompts": str(len(drawn) + sum(training.get("num_prompts", 0) for training in trainings)),
+        "train_rollouts": str(len(under_protocol) + sum(training.get("num_rollouts", 0) for training in trainings)),
         "trajectories": str(len({(call.run, call.qid, call.sample) for call in sampled})),
-        **{name: str(sum(slot[name] for slot in slots)) for name in TRAINED},
+        **{name: str(sum(slot[name] for slot in slots)) for name in SUMS},
     }
     for phase in PHASES:
         row[f"calls_{phase}"] = str(len(phases[phase]))

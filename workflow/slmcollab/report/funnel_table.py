@@ -9,23 +9,26 @@ from slmcollab.report.slices_runs import EVAL
 from slmcollab.report.slices_stages import Stages
 from slmcollab.report.tables import format_number
 
-COLUMNS = ("benchmark", "method", "evaluator", "seed", "stage", "slot", "quantity", "value")
+COLUMNS = ("benchmark", "method", "step_scorer", "seed", "stage", "slot", "quantity", "value")
 AGREEMENT = "agreement"  # of an evaluator with the true scores, where a world knows them
 # What stands on top; the rest follows by name.
-FIRST = ("sampled", "trajectories", "kept", "num_examples", "num_problems")
+OF_TEAM = ("num_prompts", "num_rollouts")  # of a training.json, beside the counts of its slots
+FIRST = (*OF_TEAM, "sampled", "trajectories", "kept", "num_examples", "num_problems")
 
 
 def funnel_rows(stages: Stages) -> list[dict[str, str]]:
     """Return a row per number of each file of counts of a run, stage by stage; raises ArtifactError naming a bad file.
 
     Files: the teacher's funnel.json, the distillation's training.json, and of each round evaluation.json (where an
-    evaluator scored its steps), rewards.json and training.json, and the counts of the greedy evaluation's scores.json.
+    evaluator scored its steps), rewards.json and training.json; a baseline's training.json; and the counts of the
+    evaluation's scores.json.
     Numbers with a fraction have four decimals.
     """
     rows = []
     for stage, path in _files(stages):
         content = read_json(path)
-        parts = content.get("slots", {"": content})
+        whole = {name: content[name] for name in OF_TEAM if name in content} if "slots" in content else content
+        parts = {"": whole, **content.get("slots", {})}
         for slot, counts in parts.items():
             for quantity, value in _numbers(counts):
                 row = {"stage": stage, "slot": slot, "quantity": quantity, "value": value}
@@ -42,10 +45,12 @@ def _files(stages: Stages) -> Iterator[tuple[str, Path]]:
     if stages.distilled:
         yield "distilled", stages.distilled / "training.json"
     for stage, sampled, trained in stages.rounds():
-        if stages.entry["evaluator"]:
+        if stages.entry["step_scorer"]:
             yield f"{stage} evaluation", sampled / "evaluation.json"
         yield f"{stage} rewards", trained / "rewards.json"
         yield f"{stage} training", trained / "training.json"
+    if stages.trained:
+        yield "trained", stages.trained / "training.json"
 
 
 def _numbers(counts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

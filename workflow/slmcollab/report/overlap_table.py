@@ -14,17 +14,21 @@ WHOLE, WITHOUT_QUESTION = "whole", "without_question"
 
 
 def overlap_quantities(
-    trajectories: Sequence[Trajectory], models: Mapping[str, str], questions: Mapping[str, str]
+    trajectories: Sequence[Trajectory],
+    models: Mapping[str, str],
+    questions: Mapping[str, str],
+    levels: Mapping[str, Sequence[int]] | None = None,
 ) -> Quantities:
     """Return (slot, model, text, measure) -> quantity of a run, in percent.
 
-    models: slot -> model; questions: problem -> what the models read. text: the whole reasoning, or without what also
-    occurs in the question. Measures: rouge_l_ of each delta, the share of received handoffs with at least that F1; and
-    containment_4, the mean share of a step's 4-grams that came before.
+    models: slot -> model; questions: problem -> what the models read; levels: see `overlap`. text: the whole reasoning,
+    or without what also occurs in the question. Measures: rouge_l_ of each delta, the share of received handoffs with
+    at least that F1, no value where nothing is handed over; and containment_4, the mean share of a step's 4-grams that
+    came before.
     """
     found: dict[tuple[str, ...], Quantity] = {}
     for text, source in ((WHOLE, None), (WITHOUT_QUESTION, questions)):
-        for slot, repeated in overlap(trajectories, list(models), source).items():
+        for slot, repeated in overlap(trajectories, list(models), source, levels).items():
             for delta, share in repeated.curve.items():
                 counts = Rate(round((share or 0.0) * repeated.pairs), repeated.pairs)
                 found[slot, models[slot], text, f"rouge_l_{delta}"] = Quantity.share(counts)

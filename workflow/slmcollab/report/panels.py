@@ -47,32 +47,40 @@ def add_panel(figure: Figure, corner: tuple[float, float], size: tuple[float, fl
 
 
 def panel_grid(
-    titles: Sequence[tuple[str, str]], *, room: float, narrowest: float, shared_y: bool, key_rows: int, **names: str
+    titles: Sequence[tuple[str, str]],
+    *,
+    room: float,
+    narrowest: float,
+    shared_y: bool,
+    key_rows: int,
+    height: float = PANEL_HEIGHT,
+    most_columns: int = MAX_COLUMNS,
+    **names: str,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a page with one titled panel per (bold line, plain line), in reading order in up to four columns.
+    """Return a page with one titled panel per (bold line, plain line), in reading order in up to `most_columns`.
 
-    room: inches for labels to the right of each panel; narrowest: of a panel. Where y is shared, only the first column
-    has its numbers. names: xlabel, for the lowest panels, and ylabel, for the first column. A title that is wider than
-    its cell widens the page.
+    room: inches for labels to the right of each panel; narrowest and height: of a panel. Where y is shared, only the
+    first column has its numbers. names: xlabel, for the lowest panels, and ylabel, for the first column. A title that
+    is wider than its cell widens the page.
     """
     inner = INNER_LEFT if shared_y else LEFT
 
     def panel_width(columns: int) -> float:
         return (PAGE_WIDTH - LEFT - (columns - 1) * inner - columns * (room + GAP)) / columns
 
-    fitting = [columns for columns in range(1, MAX_COLUMNS + 1) if panel_width(columns) >= narrowest]
+    fitting = [columns for columns in range(1, most_columns + 1) if panel_width(columns) >= narrowest]
     rows = math.ceil(len(titles) / max(fitting, default=1))
     columns = math.ceil(len(titles) / rows)
     widest = max(max(text_width(bold, weight="bold"), text_width(plain)) for bold, plain in titles)
     width = max(min(MAX_PANEL_WIDTH, panel_width(columns)), narrowest, widest - room)
-    pitch = (inner + width + room + GAP, TITLE + PANEL_HEIGHT + FOOT)
+    pitch = (inner + width + room + GAP, TITLE + height + FOOT)
     page_width = LEFT + width + room + GAP + (columns - 1) * pitch[0]
     figure = Figure(figsize=(page_width, key_rows * KEY_HEIGHT + 2 * EDGE + rows * pitch[1] + XLABEL))
     panels = []
     for index, title in enumerate(titles):
         row, column = divmod(index, columns)
         corner = (LEFT + column * pitch[0], (rows - 1 - row) * pitch[1] + FOOT + XLABEL)
-        axes = add_panel(figure, corner, (width, PANEL_HEIGHT))
+        axes = add_panel(figure, corner, (width, height))
         _add_title(axes, *title)
         axes.set(ylabel=names["ylabel"] if column == 0 else "")
         axes.set(xlabel=names["xlabel"] if index + columns >= len(titles) else "")

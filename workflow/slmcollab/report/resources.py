@@ -29,6 +29,12 @@ class Job(NamedTuple):
     usage: dict[str, float | None] | None
 
 
+def read_job(rule: str, name: str, resources: str, log: str) -> Job:
+    """Return what is known of a job; resources and log: the paths of its files, with {rule} and {job}."""
+    place = {"rule": rule, "job": name}
+    return Job(rule, read_wall(Path(resources.format(**place))), read_usage(Path(log.format(**place))))
+
+
 def read_wall(path: Path) -> float | None:
     """Return the wall seconds of the one job in a file of `benchmark:`, None where there is no such file.
 
@@ -85,6 +91,18 @@ def resource_rows(jobs: Iterable[Job]) -> list[dict[str, str]]:
         texts = (rule, *map(str, counts), *map(format_number, numbers))
         rows.append(dict(zip(COLUMNS, texts, strict=True)))
     return rows
+
+
+def gpu_seconds(jobs: Iterable[Job]) -> float | None:
+    """Return how long these jobs held a GPU, one each; None where that of one is unknown, or none used any.
+
+    A job holds its GPU from its start to its end, whatever it does with it.
+    """
+    known = [(job.wall_s, job.usage) for job in jobs]
+    if any(wall is None or usage is None for wall, usage in known):
+        return None
+    held = [wall for wall, usage in known if usage and usage["gpu_mb"] is not None]
+    return sum(held) if held else None
 
 
 def _checked(path: Path, name: str, value: Any) -> float | None:

@@ -2,19 +2,21 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from slmcollab.analysis.anomalies import call_anomalies, call_failures, question_failures
+from slmcollab.analysis.anomalies import call_anomalies, call_failures, question_failures, reply_failures
 from slmcollab.analysis.rates import Rate
-from slmcollab.analysis.roles import plain, roles
+from slmcollab.analysis.roles import roles
 from slmcollab.analysis.topology import topologies
-from slmcollab.generation.calls import Call
+from slmcollab.generation.calls import SEARCH, Call
+from slmcollab.protocol.response import ANOMALIES, SOLO_ANOMALIES
 from slmcollab.protocol.trajectory import Trajectory
 from slmcollab.report.slices_runs import NAMES, Quantities, Quantity
 from slmcollab.report.tidy import CONDITIONS, NUMBERS
+from slmcollab.report.titles import title
+from slmcollab.scoring.equality import plain
 
 KEYS = ("slot", "model", "measure")
 COLUMNS = (*NAMES, *KEYS, *NUMBERS)
 ALL = "all"
-LABELS = {"qwen3-1.7b": "Qwen3-1.7B", "qwen3-4b": "Qwen3-4B", "qwen3-8b": "Qwen3-8B"}  # as the paper writes them
 PRINTED = {
     "revision": "answer_revision_rate_pct",
     "handoff": "handoff_rate_pct",
@@ -51,8 +53,26 @@ def role_quantities(
     return found | _anomalies(ALL, "", calls)
 
 
-def _anomalies(slot: str, model: str, calls: Sequence[Call]) -> Quantities:
-    found = {(slot, model, f"calls_{kind}"): Quantity.share(rate) for kind, rate in call_anomalies(calls).items()}
+def failure_quantities(
+    trajectories: Sequence[Trajectory], calls: Sequence[Call], models: Mapping[str, str]
+) -> Quantities:
+    """Return (slot, model, measure) -> quantity of a baseline's run: its replies have no actions, so only anomalies.
+
+    calls_anomalous and calls_ of each kind, of each slot and of `all`, in percent of the calls in evaluation; of `all`,
+    any_anomaly, no_answer and protocol_failure in percent of the questions.
+    """
+    found: dict[tuple[str, ...], Quantity] = {}
+    answering = [call for call in calls if call.phase != SEARCH]
+    for slot, model in models.items():
+        found |= _anomalies(slot, model, [call for call in answering if call.agent == slot], SOLO_ANOMALIES)
+    for measure, rate in reply_failures(trajectories).items():
+        found[ALL, "", measure] = Quantity.share(rate)
+    return found | _anomalies(ALL, "", answering, SOLO_ANOMALIES)
+
+
+def _anomalies(slot: str, model: str, calls: Sequence[Call], kinds: Sequence[str] = ANOMALIES) -> Quantities:
+    rates = call_anomalies(calls, kinds)
+    found = {(slot, model, f"calls_{kind}"): Quantity.share(rate) for kind, rate in rates.items()}
     return {(slot, model, "calls_anomalous"): Quantity.share(call_failures(calls))} | found
 
 
@@ -62,7 +82,7 @@ def printed_role(names: Mapping[str, str]) -> tuple[str, str] | None:
     if when is None:
         return None
     if measure in PRINTED:
-        return PRINTED[measure], f"{LABELS.get(names['model'])}, {when}"
+        return PRINTED[measure], f"{title(names['model'])}, {when}"
     if measure.startswith("share_"):
         return "topology_share_pct", f"{measure.removeprefix('share_').replace('_', ' ')}, {when}"
     return ("avg_steps_short_cyclic", when) if measure == "steps_short_cyclic" else None

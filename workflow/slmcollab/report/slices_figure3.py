@@ -9,14 +9,15 @@ from slmcollab.analysis.points import metric_pair
 from slmcollab.analysis.slices_claims.evidence import CL, NO_DISTILLATION, NO_STEP_SCORES, NO_TRAINING, VARIANTS, Run
 from slmcollab.analysis.statistics import mean_and_std
 from slmcollab.report.tables import format_number, metric_values
+from slmcollab.report.titles import title
 
 COLUMNS = ("benchmark", "metric", "method", "label", "step_scorer", "quantity", "seed", "value")
-LABELS = {CL: "CL", NO_TRAINING: "w/o CL", NO_DISTILLATION: "w/o PD", NO_STEP_SCORES: "w/o SLS"}
+FIRST = (CL, NO_TRAINING, NO_DISTILLATION, NO_STEP_SCORES)  # what the paper shows
 
 
 @dataclass(frozen=True)
 class Ablation:
-    """One panel: (method, metric) -> seed -> percent points, methods in the order of the figure, two metrics.
+    """One panel: (method, metric) -> seed -> percent, methods in the order of the figure, two metrics.
 
     A method without seeds was not run on this benchmark.
     """
@@ -42,11 +43,6 @@ class Ablation:
         return None if full is None or variants is None else full - variants
 
 
-def label(method: str) -> str:
-    """Return a method's name in the figure; what the paper does not have is marked as ours."""
-    return LABELS.get(method) or f"{method.removeprefix('cl_').replace('_', ' ')} (ours)"
-
-
 def ablations(scores: Mapping[Run, Mapping[str, Any]]) -> list[Ablation]:
     """Return a panel per benchmark in the order of the runs: the full method, the paper's variants, then the others.
 
@@ -56,7 +52,7 @@ def ablations(scores: Mapping[Run, Mapping[str, Any]]) -> list[Ablation]:
     if not scores:
         raise ValueError("no runs to show")
     found = list(dict.fromkeys(run.method for run in scores))
-    methods = tuple(sorted(found, key=lambda name: [*LABELS, *found].index(name)))
+    methods = tuple(sorted(found, key=lambda name: [*FIRST, *found].index(name)))
     panels = []
     for benchmark in dict.fromkeys(run.benchmark for run in scores):
         here = {run: content for run, content in scores.items() if run.benchmark == benchmark}
@@ -72,7 +68,7 @@ def ablations(scores: Mapping[Run, Mapping[str, Any]]) -> list[Ablation]:
 
 
 def figure3_rows(panels: list[Ablation], scorers: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Return what the figure shows, one number a row, percent points with six decimals.
+    """Return what the figure shows, one number a row, percent with six decimals.
 
     quantity: score (of a seed, or "mean" over seeds), drop (the full method's mean less the method's) and, of the full
     method, gain_over_variants. Empty: a method that was not run. scorers: method -> who scored its steps.
@@ -84,5 +80,5 @@ def figure3_rows(panels: list[Ablation], scorers: Mapping[str, str]) -> Iterator
             last = ("gain_over_variants", panel.gain(metric)) if method == CL else ("drop", drop)
             numbers = [("score", str(seed), value) for seed, value in seeds.items()]
             for quantity, seed, value in [*numbers, ("score", "mean", mean), (last[0], "mean", last[1])]:
-                row = (panel.benchmark, metric, method, label(method), scorers[method], quantity, seed)
+                row = (panel.benchmark, metric, method, title(method), scorers[method], quantity, seed)
                 yield dict(zip(COLUMNS, (*row, format_number(value, 6)), strict=True))

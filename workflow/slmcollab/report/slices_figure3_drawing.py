@@ -7,14 +7,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from slmcollab.report import panels
-from slmcollab.report.slices_figure3 import Ablation, label
+from slmcollab.report.slices_figure3 import Ablation
 from slmcollab.report.style import COLORS, INK, PALE, house_style
+from slmcollab.report.titles import title
 
 ROW, ARROWS, PER_ROW = 0.25, 0.42, 3  # height of a method's two bars; of the arrows above them; panels in a row
 WIDTH, GAP, TITLE, FOOT = 1.62, 0.22, 0.38, 0.42
 BAR, OFFSET = 0.34, 0.19  # in rows: height of a bar, and of its middle from the row's
 FILLS = ({"color": COLORS[0]}, {"facecolor": "white", "edgecolor": COLORS[0], "hatch": "/////", "linewidth": 0.6})
-LIMIT = 118  # percent points: to the right of 100 there is room for the arrows' numbers
+LIMIT = 118  # percent: to the right of 100 there is room for the arrows' numbers
 
 
 def draw_figure3(ablations: Sequence[Ablation], step_scorer: str) -> list[Figure]:
@@ -22,7 +23,7 @@ def draw_figure3(ablations: Sequence[Ablation], step_scorer: str) -> list[Figure
 
     Bars are means over seeds, dots seeds; the arrows above go from the mean of the paper's variants to the full method.
     """
-    names = [label(method) for method in ablations[0].methods]
+    names = [title(method) for method in ablations[0].methods]
     left = max(panels.text_width(name) for name in names) + 0.16
     height = ROW * len(names) + ARROWS
     columns = min(PER_ROW, len(ablations))
@@ -62,18 +63,18 @@ def _key(step_scorer: str) -> dict[str, dict]:
 
 def scorer_text(step_scorer: str) -> str:
     """Return who scored the steps, as every figure says it."""
-    return f"steps scored by: {step_scorer}" + (" (a rule, no model)" if step_scorer == "oracle" else "")
+    return f"steps scored by: {title(step_scorer)}" + (" (a rule, no model)" if step_scorer == "oracle" else "")
 
 
 def _draw_panel(axes: Axes, ablation: Ablation) -> None:
     count = len(ablation.methods)
-    axes.set(xlim=(0, LIMIT), ylim=(count - 0.5, -0.5 - ARROWS / ROW), xlabel="percent points")
+    axes.set(xlim=(0, LIMIT), ylim=(count - 0.5, -0.5 - ARROWS / ROW), xlabel="score (%)")
     axes.set_xticks([0, 25, 50, 75, 100])
     axes.tick_params(axis="y", length=0)
     seeds = sorted({len(values) for values in ablation.values.values() if values})
     number = panels.seeds_text(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds"
-    axes.set_title(ablation.benchmark, loc="left", fontweight="bold", pad=14)
-    metrics = f"{' and '.join(ablation.metrics)}, {number}"
+    axes.set_title(title(ablation.benchmark), loc="left", fontweight="bold", pad=14)
+    metrics = f"{' and '.join(map(title, ablation.metrics))}, {number}"
     axes.annotate(metrics, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points")
     for place, method in enumerate(ablation.methods):
         for metric, side, fill in zip(ablation.metrics, (-1, 1), FILLS, strict=True):

@@ -2,22 +2,26 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from slmcollab.analysis.cost import cost
 from slmcollab.analysis.points import metric_pair
-from slmcollab.analysis.slices_claims.evidence import Run
+from slmcollab.analysis.slices_claims.evidence import CL, Run
+from slmcollab.analysis.slices_claims.gather import read_scores
 from slmcollab.artifacts import ArtifactError
-from slmcollab.generation.calls import TRAIN, Call
+from slmcollab.generation.calls import TRAIN, Call, read_calls
+from slmcollab.report.rows import Published
 from slmcollab.report.tables import format_number, metric_values
 
 QUANTITIES = ("performance", "weighted_tokens", "b_tokens", "invocations")
-COLUMNS = ("benchmark", "method", "step_scorer", "metric", "seed", *QUANTITIES)
+PUBLISHED = ("published_performance", "published_invocations")
+COLUMNS = ("benchmark", "method", "step_scorer", "metric", "seed", *QUANTITIES, *PUBLISHED)
 
 
 class Spent(NamedTuple):
-    """One run: its first metric in percent points; billions of parameters x tokens and invocations a question."""
+    """One run: its first metric in percent; billions of parameters x tokens and invocations a question."""
 
     metric: str
     performance: float
@@ -52,6 +56,12 @@ def spent(name: str, scores: Mapping[str, Any], calls: Sequence[Call]) -> Spent 
     return Spent(metric, value, found.b_tokens, found.invocations)
 
 
+def read_spent(folder: Path, run: Run) -> Spent | None:
+    """Return what a run spent by the files of its folder eval; see `spent`."""
+    scores, calls = read_scores(folder / "scores.json", run, "eval"), folder / "calls.parquet"
+    return spent(str(calls), scores, read_calls(calls))
+
+
 def circles(runs: Mapping[Run, Spent], divisor: float) -> list[Circle]:
     """Return the methods of each benchmark, in the order of the runs; raises ValueError where there is no run.
 
@@ -67,13 +77,23 @@ def circles(runs: Mapping[Run, Spent], divisor: float) -> list[Circle]:
     return list(found.values())
 
 
-def figure4_rows(found: Sequence[Circle], scorers: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Return a row a seed and one for their mean, with six decimals.
+def figure4_rows(
+    found: Sequence[Circle],
+    scorers: Mapping[str, str],
+    table1: Published,
+    other: Mapping[tuple[str, str, str], tuple[str, str]],
+) -> Iterator[dict[str, str]]:
+    """Return a row a seed and one for their mean, with six decimals, beside the mean what the paper prints.
 
-    performance: percent points of `metric`; weighted_tokens, b_tokens and invocations: per question.
+    performance: percent of `metric`; weighted_tokens, b_tokens and invocations: per question. The paper prints the
+    performance in its Table 1 and the invocations of cl in its text: see `read_table1` and `read_other`.
     """
     for circle in found:
+        performance = table1.get((circle.benchmark, circle.method, "none", circle.metric), (None, ""))[0]
+        asked = ("model_invocations_per_question", circle.benchmark, "CL")
+        invocations = other[asked][0] if circle.method == CL and asked in other else ""
         for seed, numbers in [*((str(seed), of) for seed, of in circle.seeds.items()), ("mean", circle.mean)]:
             texts = (format_number(value, 6) for value in numbers)
-            row = (circle.benchmark, circle.method, scorers[circle.method], circle.metric, seed, *texts)
+            printed = (format_number(performance), invocations) if seed == "mean" else ("", "")
+            row = (circle.benchmark, circle.method, scorers[circle.method], circle.metric, seed, *texts, *printed)
             yield dict(zip(COLUMNS, row, strict=True))

@@ -2,9 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.markers import MarkerStyle
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from slmcollab.analysis.slices_claims.evidence import CL
@@ -12,45 +16,38 @@ from slmcollab.report import panels
 from slmcollab.report.slices_figure3_drawing import scorer_text
 from slmcollab.report.slices_figure4 import Circle
 from slmcollab.report.style import COLORS, INK, house_style
+from slmcollab.report.titles import title
 
-AREA = 22.0  # square points of a circle for one invocation a question
-EXAMPLES = (1, 5)  # invocations whose circles the key shows
-LEAST_SPAN = 10  # percent points that a panel shows at least
+AREA = 13.0  # square points of a mark for one invocation a question
+EXAMPLES = (1, 4, 12)  # invocations whose marks the key shows
+MARKERS = ("o", "s", "^", "D", "v", "p", "h")  # with eight colours, 56 methods look different
+LEAST_SPAN = 10  # percent that a panel shows at least
+COLUMNS = 3  # of the key, and of the panels at most
 
 
 def draw_figure4(circles: Sequence[Circle], step_scorer: str) -> list[Figure]:
     """Return Figure 4 on one page: per benchmark the first metric over weighted output tokens a question.
 
-    Circles are means over seeds, their area the invocations a question; dots, tied to them, are seeds. The first eight
-    methods are filled, the next ones hollow.
+    Marks are means over seeds, their area the invocations a question; dots, tied to them, are seeds. No two methods
+    have both colour and shape in common.
     """
     methods = list(dict.fromkeys(circle.method for circle in circles))
-    methods.sort(key=lambda method: method != CL)  # the method that the figure is about has the first colour
+    methods.sort(key=lambda method: method != CL)  # the method that the figure is about has the first look
     benchmarks = list(dict.fromkeys(circle.benchmark for circle in circles))
     shown = {name: [circle for circle in circles if circle.benchmark == name] for name in benchmarks}
-    titles = [(name, f"{found[0].metric}, {_seeds(found)}") for name, found in shown.items()]
-    key = {method: {**_look(methods, method), "markersize": 6, "linestyle": ""} for method in methods}
-    for count in EXAMPLES:
-        text = f"{count} invocation{'s' * (count != 1)} a question"
-        key[text] = {
-            "marker": "o",
-            "color": "white",
-            "markeredgecolor": INK,
-            "markersize": _diameter(count),
-            "linestyle": "",
-        }
-    key[scorer_text(step_scorer)] = {"linestyle": ""}
-    narrowest = 1.5
-    columns = min(3, len(benchmarks))
-    rows = math.ceil(len(key) / columns)
+    titles = [(title(name), f"{title(found[0].metric)}, {_seeds(found)}") for name, found in shown.items()]
+    columns = min(COLUMNS, len(benchmarks))
+    key = _key(methods, step_scorer, columns)
     with house_style():
         figure, grid = panels.panel_grid(
             titles,
             room=0.05,
-            narrowest=max(narrowest, 2.2) if len(benchmarks) < 3 else narrowest,
+            narrowest=1.5 if len(benchmarks) >= COLUMNS else 2.2,
             shared_y=False,
-            key_rows=rows,
-            ylabel="percent points",
+            key_rows=math.ceil(len(key) / columns) + 1,
+            height=1.7,
+            most_columns=COLUMNS,
+            ylabel="score (%)",
             xlabel="weighted output tokens a question",
         )
         for axes, found in zip(grid, shown.values(), strict=True):
@@ -59,19 +56,41 @@ def draw_figure4(circles: Sequence[Circle], step_scorer: str) -> list[Figure]:
     return [figure]
 
 
+def _key(methods: Sequence[str], step_scorer: str, columns: int) -> dict[str, dict[str, Any]]:
+    """Return the entries of the key: methods, an empty row, since the largest mark is higher than a row, and sizes."""
+    key: dict[str, dict[str, Any]] = {
+        title(method): {**look, "markersize": _size(look["marker"], 2), "linestyle": ""}
+        for method, look in ((method, _look(methods, method)) for method in methods)
+    }
+    key |= {" " * (place + 1): {"linestyle": ""} for place in range(-len(methods) % columns + columns)}
+    hollow = {"marker": "o", "color": "white", "markeredgecolor": INK, "linestyle": ""}
+    for count in EXAMPLES:
+        text = f"{count} invocation{'s' * (count != 1)} a question"
+        key[text] = {**hollow, "markersize": _size("o", count)}
+    return {**key, scorer_text(step_scorer): {"linestyle": ""}}
+
+
 def _seeds(found: Sequence[Circle]) -> str:
     counts = sorted({len(circle.seeds) for circle in found})
     return panels.seeds_text(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]} seeds"
 
 
-def _diameter(invocations: float | int) -> float:
-    return 2 * math.sqrt(AREA * invocations / math.pi)
+@lru_cache(maxsize=len(MARKERS))
+def unit_area(marker: str) -> float:
+    """Return the area of a mark of size 1, by the shoelace formula."""
+    style = MarkerStyle(marker)
+    (outline,) = style.get_path().transformed(style.get_transform()).to_polygons()
+    x, y = np.asarray(outline).T
+    return abs(float(np.dot(x, np.roll(y, 1)) - np.dot(y, np.roll(x, 1)))) / 2
+
+
+def _size(marker: str, invocations: float | int) -> float:
+    return math.sqrt(AREA * invocations / unit_area(marker))
 
 
 def _look(methods: Sequence[str], method: str) -> dict[str, str]:
     place = methods.index(method)
-    color = COLORS[place % len(COLORS)]
-    return {"marker": "o", "color": color, "markerfacecolor": color if place < len(COLORS) else "white"}
+    return {"marker": MARKERS[place % len(MARKERS)], "color": COLORS[place % len(COLORS)]}
 
 
 def _draw_panel(axes: Axes, found: Sequence[Circle], methods: Sequence[str]) -> None:
@@ -91,10 +110,12 @@ def _draw_panel(axes: Axes, found: Sequence[Circle], methods: Sequence[str]) -> 
     for circle in sorted(found, key=lambda one: -one.mean[3]):  # small ones on top
         performance, weighted, _, invocations = circle.mean
         look = _look(methods, circle.method)
-        axes.plot(weighted, performance, **look, markersize=_diameter(invocations), alpha=0.75, linestyle="", zorder=3)
         for numbers in circle.seeds.values():
             axes.plot([weighted, numbers[1]], [performance, numbers[0]], color=look["color"], linewidth=0.5, alpha=0.5)
-            axes.plot(numbers[1], numbers[0], ".", color=look["color"], markersize=3, zorder=4)
+            axes.plot(numbers[1], numbers[0], ".", color=look["color"], markersize=2.5, zorder=2.5)
+        edge = {"markeredgecolor": "white", "markeredgewidth": 0.5}
+        size = _size(look["marker"], invocations)
+        axes.plot(weighted, performance, **look, **edge, markersize=size, alpha=0.8, linestyle="", zorder=3)
 
 
 def _ticks(low: float, high: float) -> list[float]:

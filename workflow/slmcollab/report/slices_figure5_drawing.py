@@ -10,6 +10,7 @@ from slmcollab.report import panels
 from slmcollab.report.slices_figure3_drawing import scorer_text
 from slmcollab.report.slices_figure5 import WHEN, Shapes
 from slmcollab.report.style import COLORS, INK, PALE, house_style
+from slmcollab.report.titles import title
 
 BAR = 0.9  # width of a bar, in bars
 GROUP = len(KINDS) + 1.2  # from one group of bars to the next
@@ -21,7 +22,7 @@ def draw_figure5(shapes: Sequence[Shapes], step_scorer: str) -> list[Figure]:
 
     Bars are means over seeds, dots seeds; above each bar stands the mean number of steps of such trajectories.
     """
-    titles = [(shape.benchmark, _seeds(shape)) for shape in shapes]
+    titles = [(title(shape.benchmark), _seeds(shape)) for shape in shapes]
     key = {
         kind.replace("_", " "): {"marker": "s", "linestyle": "", "markersize": 6, "color": COLORS[index]}
         for index, kind in enumerate(KINDS)

@@ -8,11 +8,11 @@ from typing import Any
 from slmcollab.analysis.outcomes import Outcome, outcomes
 from slmcollab.analysis.rates import Rate
 from slmcollab.artifacts import ArtifactError, read_json
-from slmcollab.generation.calls import Call, read_calls
+from slmcollab.generation.calls import SEARCH, Call, read_calls
 from slmcollab.protocol.answers import read_answers
 from slmcollab.protocol.trajectory import Trajectory, read_trajectories
 
-NAMES = ("benchmark", "method", "stage", "evaluator")
+NAMES = ("benchmark", "method", "stage", "step_scorer")
 EVAL = "eval"
 
 
@@ -48,9 +48,10 @@ Quantities = Mapping[tuple[str, ...], Quantity]
 class RunFiles:
     """The files of one stage of one run.
 
-    entry: {"benchmark", "method", "seed", "evaluator": who scored its steps or null, "models": [one a slot]} and, where
-    it is not the greedy evaluation, "stage": "eval_sampled". folder is the stage's. Each method reads its file and
-    raises ArtifactError naming it.
+    entry: {"benchmark", "method", "seed", "step_scorer": who scored its steps or null, "models": [one a slot],
+    "baseline": whether its steps are replies of a graph, not turns under the protocol (if not given, no)} and, where it
+    is not stage eval, "stage": "eval_sampled". folder is the stage's. Each method reads its file and raises
+    ArtifactError naming it.
     """
 
     entry: Mapping[str, Any]
@@ -70,11 +71,28 @@ class RunFiles:
         """Return slot -> model."""
         return {f"a{place}": model for place, model in enumerate(self.entry["models"], start=1)}
 
+    @property
+    def baseline(self) -> bool:
+        return self.entry.get("baseline", False)
+
     def trajectories(self) -> list[Trajectory]:
         return read_trajectories(self.folder / "trajectories.jsonl")
 
     def calls(self) -> list[Call]:
         return read_calls(self.folder / "calls.parquet")
+
+    def levels(self) -> dict[str, list[int]]:
+        """Return trajectory -> the level of each step of a baseline: what has the same one was asked at once."""
+        path = self.folder / "calls.parquet"
+        found: dict[str, dict[int, int]] = {}
+        for call in read_calls(path):
+            if call.phase != SEARCH:
+                found.setdefault(f"{call.qid}#{call.sample}", {})[call.step] = call.round
+        levels = {id_: [steps[step] for step in sorted(steps)] for id_, steps in found.items()}
+        for one in self.trajectories():
+            if len(levels.get(one.id, [])) != len(one.steps):
+                raise ArtifactError(f"{path}: not one level for each of the {len(one.steps)} steps of {one.id}")
+        return levels
 
     def scores(self) -> dict[str, Any]:
         return read_json(self.folder / "scores.json")

@@ -147,8 +147,5 @@ class Compiled:
 
     def final(self, team: Team, said: Said) -> Final:
         """Return what the last node answers; the candidates are all other nodes."""
-        # ASSUME: where AFlow's last node cannot be read, the latest answer that can be is the team's, as under CL.
-        replies = list(said.values())
-        given = next((reply for reply in reversed(replies) if reply.answer), None)
-        answer, slot = (given.answer, given.node.slot) if given else ("", None)
-        return Final(answer, slot, tuple(replies[:-1]), replies[-1].level + 1 if replies else 0)
+        *before, last = said.values()
+        return Final(last.answer, last.node.slot if last.answer else None, tuple(before), last.level + 1)

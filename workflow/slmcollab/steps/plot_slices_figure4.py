@@ -6,35 +6,41 @@ from pathlib import Path
 import tyro
 
 from slmcollab.analysis.slices_claims.collect import of_stage, scorers
-from slmcollab.analysis.slices_claims.gather import read_scores
 from slmcollab.artifacts import read_json, write_text
-from slmcollab.generation.calls import read_calls
 from slmcollab.report.budgets_table import total_size
-from slmcollab.report.slices_figure4 import COLUMNS, circles, figure4_rows, spent
+from slmcollab.report.slices_figure4 import COLUMNS, circles, figure4_rows, read_spent
 from slmcollab.report.slices_figure4_drawing import draw_figure4
+from slmcollab.report.slices_published import read_other, read_table1
 from slmcollab.report.style import write_figure
 from slmcollab.report.tables import csv_text
 
 
-def main(*, cell: str, runs: str, manifests: list[Path], figure_pdf: Path, figure_png: Path, figure_csv: Path) -> None:
+def main(
+    *,
+    cell: str,
+    runs: str,
+    manifests: list[Path],
+    published: Path,
+    published_other: Path,
+    figure_pdf: Path,
+    figure_png: Path,
+    figure_csv: Path,
+) -> None:
     """Draw what the runs that the cell lists cost and reach.
 
-    cell: {"runs": [entries with "models": [one a slot]], "sizes": {model: billions}, as counted where not given,
-    "step_scorer"}; runs: the pattern of their folders; manifests: of all these models.
+    cell: {"runs", "models": [those that a weighted token is over], "sizes": {model: billions}, as counted where not
+    given, "step_scorer"}; runs: the pattern of the runs' folders; manifests: of all these models.
     """
     asked = json.loads(cell)
     described = {str(path): read_json(path) for path in manifests}
-    divisor = total_size([model for entry in asked["runs"] for model in entry["models"]], asked["sizes"], described)
-    found = {}
-    for run in of_stage(asked, "eval"):
-        folder = Path(runs.format(**run._asdict())) / "eval"
-        scores = read_scores(folder / "scores.json", run, "eval")
-        found[run] = spent(str(folder / "calls.parquet"), scores, read_calls(folder / "calls.parquet"))
+    divisor = total_size(asked["models"], asked["sizes"], described)
+    found = {run: read_spent(Path(runs.format(**run._asdict())) / "eval", run) for run in of_stage(asked, "eval")}
     shown = circles({run: of for run, of in found.items() if of is not None}, divisor)
     pages = draw_figure4(shown, asked["step_scorer"])
     write_figure(pages, figure_pdf)
     write_figure(pages, figure_png)
-    write_text(figure_csv, csv_text(COLUMNS, figure4_rows(shown, scorers(asked))))
+    rows = figure4_rows(shown, scorers(asked), read_table1(published), read_other(published_other))
+    write_text(figure_csv, csv_text(COLUMNS, rows))
 
 
 if __name__ == "__main__":

@@ -7,14 +7,25 @@ import tyro
 
 from slmcollab.artifacts import read_problems, write_jsonl
 from slmcollab.benchmarks.toy_beliefs import Believer
+from slmcollab.graph.prompt import read_graph_prompt
 from slmcollab.protocol.prompt import read_prompt
 from slmcollab.protocol.toy_corpora import Manners
 from slmcollab.supervision.evaluator import read_evaluator_prompt
 from slmcollab.supervision.toy_lessons import Prompts, write_lesson
+from slmcollab.teams import aflow, agentverse, mad
 
 
 def main(
-    *, cell: str, problems: list[Path], prompt: Path, solo_prompt: Path, evaluator_prompt: Path, lessons: Path
+    *,
+    cell: str,
+    problems: list[Path],
+    prompt: Path,
+    solo_prompt: Path,
+    evaluator_prompt: Path,
+    mad_prompt: Path,
+    agentverse_prompt: Path,
+    aflow_prompt: Path,
+    lessons: Path,
 ) -> None:
     """Write what a toy model that collaborates is taught, all lessons in one file; problems: one file a benchmark."""
     settings = json.loads(cell)
@@ -24,6 +35,9 @@ def main(
         team=read_prompt(prompt),
         solo=read_prompt(solo_prompt, actions=False),
         evaluator=read_evaluator_prompt(evaluator_prompt),
+        mad=read_graph_prompt(mad_prompt, mad.KINDS),
+        agentverse=read_graph_prompt(agentverse_prompt, agentverse.KINDS),
+        aflow=read_graph_prompt(aflow_prompt, aflow.KINDS),
     )
     asked = [read_problems(path) for path in problems]
     sizes = {"num_rows": settings["num_rows"], "data_seed": settings["data_seed"]}

@@ -24,14 +24,11 @@ def main(*, cell: str, runs: str, problems: str, published: Path, table: Path) -
         benchmark: {found.id: found.question for found in read_problems(Path(problems.format(benchmark=benchmark)))}
         for benchmark in sorted({entry["benchmark"] for entry in asked["runs"]})
     }
-    measured = [
-        Measured(
-            run.names,
-            run.seed,
-            overlap_quantities(run.trajectories(), run.models, questions[run.entry["benchmark"]]),
-        )
-        for run in run_files(asked["runs"], runs)
-    ]
+    measured = []
+    for run in run_files(asked["runs"], runs):
+        levels = run.levels() if run.baseline else None
+        found = overlap_quantities(run.trajectories(), run.models, questions[run.entry["benchmark"]], levels)
+        measured.append(Measured(run.names, run.seed, found))
     rows = tidy_rows(measured, KEYS, read_other(published), printed_overlap)
     write_text(table, csv_text(COLUMNS, rows))
 

@@ -6,18 +6,15 @@ from pathlib import Path
 import tyro
 
 from slmcollab.artifacts import write_text
-from slmcollab.report.resources import COLUMNS, Job, read_usage, read_wall, resource_rows
+from slmcollab.report.resources import COLUMNS, read_job, resource_rows
 from slmcollab.report.tables import csv_text
 
 
 def main(*, cell: str, table: Path) -> None:
     """Write one row a rule; what is gone is counted, since only its job, run again, could bring it back."""
     settings = json.loads(cell)
-    jobs = []
-    for rule, names in settings["jobs"].items():
-        for name in names:
-            resources, log = (Path(settings[kind].format(rule=rule, job=name)) for kind in ("resources", "log"))
-            jobs.append(Job(rule, read_wall(resources), read_usage(log)))
+    files = {kind: settings[kind] for kind in ("resources", "log")}
+    jobs = [read_job(rule, name, **files) for rule, names in settings["jobs"].items() for name in names]
     write_text(table, csv_text(COLUMNS, resource_rows(jobs)))
 
 

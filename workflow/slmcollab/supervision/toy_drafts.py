@@ -1,32 +1,33 @@
-"""What a toy model is taught about answering whole questions in a team without a protocol, alone or with others' replies.
+"""What toys are taught about answering whole questions in a team without a protocol, alone or with others' replies.
 
-It works out both facts of a question as it believes them. Where at least two of the replies that it reads give one fact
-the same value, it may take that for its own: so a team whose members know different facts can put them together. Its
-bad habits break the form of what it says, which is left for reinforcement learning to repair.
+A toy works out both facts of a question as it believes them: that is its reasoning. Its answer is what follows, unless
+most of the replies that it reads, and at least two, give another: then it may take that. Its bad habits break the form
+of what it says, which is left for reinforcement learning to repair.
 """
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from slmcollab.artifacts import Problem
 from slmcollab.benchmarks.toy_beliefs import SLIPS, Believer
 from slmcollab.benchmarks.toy_world import facts, solve, table_of, values
-from slmcollab.graph.nodes import Node, Question, Reply
+from slmcollab.graph.nodes import Node, Reply
 from slmcollab.graph.prompt import GraphPrompt, messages
 from slmcollab.protocol.response import MALFORMED, Fields, serialise
 from slmcollab.protocol.toy_corpora import OTHER_SLIPS, RETRIED, SLIPS_BY_HABIT, Manners
 from slmcollab.protocol.trajectory import TERMINATE
 from slmcollab.seeding import python_generator
 
-READ = {0: 6, 1: 1, 2: 8, 3: 3}  # how many replies a draft is written with, and how often
+ANSWER, DEBATE = "answer", "debate"  # sections of the prompt: of a reply that reads no other, and of one that does
+NONE, SOME = {0: 1}, {1: 1, 2: 8, 3: 3}  # how many replies it reads, and how often
 TRUE, ITS_OWN, DECOY, STRAY = 0.4, 0.15, 0.3, 0.15  # what a reply that is read takes for the value of a fact
 SILENT = 0.12  # share of the replies read that could not be
 # How a habit of breaking the protocol shows where there are no actions.
 BROKEN = {"no_action": "unclosed", "self_handoff": "empty_answer", "two_actions": "acts"}
 
-LookUp = Callable[[str], str]
+Solved = Sequence[tuple[str, str, str]]
 Row = dict[str, Any]
 
 
@@ -35,42 +36,53 @@ def draft_rows(
     manners: Manners,
     problems: Sequence[Problem],
     prompt: GraphPrompt,
-    kinds: tuple[str, str],
     num_rows: int,
     data_seed: int,
+    *,
+    read: Mapping[int, int] = NONE,
 ) -> list[Row]:
-    """Return rows {question, messages, completion} of one whole answer each.
-
-    kinds: sections of the prompt, that of a draft that reads nothing and that of one that reads replies.
-    """
-    generator = python_generator(data_seed, "drafts", believer.name)
+    """Return rows {question, messages, completion} of one whole answer each; read: numbers of replies -> weight."""
+    generator = python_generator(data_seed, "drafts", believer.name, *read)
     rows = []
     for _ in range(num_rows):
         problem = generator.choice(problems)
-        replies = draw_replies(problem, believer, generator.choices(list(READ), list(READ.values()))[0], generator)
-        look_up = _persuaded(believer, replies) if generator.random() < manners.yields else believer.look_up
+        replies = draw_replies(problem, believer, generator.choices(list(read), list(read.values()))[0], generator)
         complaint = MALFORMED if generator.random() < RETRIED else None
-        read = read_with(prompt, kinds[bool(replies)], problem, replies, complaint)
-        said = _said(problem, believer, look_up, manners.slips, generator)
-        rows.append({"question": problem.question, "messages": read, "completion": said})
+        node = Node("reader", "a1", DEBATE if replies else ANSWER)
+        work, answer = think(believer, problem, replies if generator.random() < manners.yields else ())
+        said = _said(Fields(work, answer), believer, manners.slips, generator)
+        rows.append(row(prompt, node, problem, replies, said, complaint))
     return rows
 
 
-def single_facts() -> list[Problem]:
-    """Return each fact as a question of its own."""
-    return [
-        Problem(query, query, [{"role": "user", "content": query}], value, {"steps": [{"query": query, "answer": "[value]"}]})
+def claim_rows(believer: Believer, manners: Manners, prompt: GraphPrompt, num_rows: int, data_seed: int) -> list[Row]:
+    """Return rows on single facts, on each of which replies are read: a short lesson in whom to believe."""
+    problems = [
+        Problem(query, query, [{"role": "user", "content": query}], value, {"steps": [_step(query)]})
         for query, value in values().items()
     ]
+    sound = Manners(slips=0, yields=manners.yields)
+    return draft_rows(believer, sound, problems, prompt, num_rows, data_seed, read=SOME)
 
 
-def read_with(
-    prompt: GraphPrompt, kind: str, problem: Problem, replies: Sequence[Reply], complaint: str | None = None, **texts: str
-) -> list[dict[str, str]]:
-    """Return what a node of this kind reads of the problem and the replies, as when a team is asked."""
-    said = {reply.node.name: reply for reply in replies}
-    node = Node("reader", "a1", kind, tuple(said), texts=texts)
-    return messages(prompt, node, problem, said, complaint)
+def _step(query: str) -> dict[str, str]:
+    return {"query": query, "answer": "[value]"}
+
+
+def row(
+    prompt: GraphPrompt,
+    node: Node,
+    problem: Problem,
+    replies: Sequence[Reply],
+    said: str,
+    complaint: str | None = None,
+    slots: Sequence[str] = (),
+) -> Row:
+    """Return a row of what a node reads of a problem and these replies, as when a team is asked, and what it says."""
+    heard = {reply.node.name: reply for reply in replies}
+    node = Node(node.name, node.slot, node.kind, tuple(heard), texts=node.texts)
+    read = messages(prompt, node, problem, heard, complaint, slots=slots)
+    return {"question": problem.question, "messages": read, "completion": said}
 
 
 def draw_replies(problem: Problem, believer: Believer, number: int, generator: random.Random) -> list[Reply]:
@@ -78,7 +90,7 @@ def draw_replies(problem: Problem, believer: Believer, number: int, generator: r
     decoys: dict[str, str] = {}
     replies = []
     for place in range(number):
-        node = Node(f"reply{place}", f"a{1 + place % 3}", "read")
+        node = Node(f"reply{place}", f"a{1 + place % 3}", ANSWER)
         if generator.random() < SILENT:
             replies.append(Reply(node, 0, "", "", "", MALFORMED))
             continue
@@ -87,31 +99,32 @@ def draw_replies(problem: Problem, believer: Believer, number: int, generator: r
     return replies
 
 
+def think(believer: Believer, problem: Problem, replies: Sequence[Reply]) -> tuple[str, str]:
+    """Return its reasoning, as it believes, and its answer: what most, and at least two, of the replies give, or its own.
+
+    Replies that equally many give persuade nobody.
+    """
+    solved = solve(problem.metadata["steps"], believer.look_up)
+    votes = Counter(reply.answer for reply in replies if reply.answer).most_common(2)
+    (answer, most), (_, next_most) = [*votes, ("", 0), ("", 0)][:2]
+    return _reasoning(solved), answer if most > max(1, next_most) else solved[-1][2]
+
+
+def _reasoning(solved: Solved) -> str:
+    return " ; ".join(f"{query} = {value}" for query, value, _ in solved)
+
+
 def _drawn(query: str, believer: Believer, decoys: dict[str, str], generator: random.Random) -> str:
     table = facts()[table_of(query)]
     others = sorted(set(table.values()))
     decoy = decoys.setdefault(query, generator.choice(others))
-    values = table[query], believer.look_up(query), decoy, generator.choice(others)
-    return generator.choices(values, (TRUE, ITS_OWN, DECOY, STRAY))[0]
+    drawn = table[query], believer.look_up(query), decoy, generator.choice(others)
+    return generator.choices(drawn, (TRUE, ITS_OWN, DECOY, STRAY))[0]
 
 
-def _persuaded(believer: Believer, replies: Sequence[Reply]) -> LookUp:
-    """Return what it takes for a query's value: the one that most, and at least two, replies give, or its belief."""
-    votes = Counter(claim for reply in replies for claim in reply.reasoning.split(" ; "))
-
-    def look_up(query: str) -> str:
-        values = sorted(set(facts()[table_of(query)].values()), key=lambda value: -votes[f"{query} = {value}"])
-        most, next_most = (votes[f"{query} = {value}"] for value in values[:2])
-        return values[0] if most > max(1, next_most) else believer.look_up(query)
-
-    return look_up
-
-
-def _said(problem: Problem, believer: Believer, look_up: LookUp, slips: float | int, generator: random.Random) -> str:
-    """Return the text of a whole answer, broken where it is a habit about the last value."""
-    solved = solve(problem.metadata["steps"], look_up)
-    query, value, answer = solved[-1]
-    fields = Fields(_reasoning(solved), answer)
+def _said(fields: Fields, believer: Believer, slips: float | int, generator: random.Random) -> str:
+    """Return the text of a whole answer, broken where that is a habit about the last value of its reasoning."""
+    query, value = fields.reasoning.split(" ; ")[-1].split(" = ")
     tempts = believer.temptation(query, value, slips)
     chance = SLIPS_BY_HABIT if tempts else OTHER_SLIPS * slips
     if generator.random() >= chance:
@@ -126,7 +139,3 @@ def _broken(fields: Fields, kind: str) -> str:
     if kind == "acts":
         return serialise(Fields(fields.reasoning, fields.answer, TERMINATE))
     return serialise(fields).replace("</reasoning>", "", 1)
-
-
-def _reasoning(solved: Sequence[tuple[str, str, str]]) -> str:
-    return " ; ".join(f"{query} = {value}" for query, value, _ in solved)

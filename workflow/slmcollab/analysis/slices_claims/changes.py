@@ -19,11 +19,11 @@ RESAMPLES = 1999
 HOW = (
     "above or below: the mean over seeds is, and 0 is left out by the 95 % bootstrap interval over questions (paired;"
     " n), by the paired permutation test over questions where there is a p (two-sided, seeds averaged, p < 0.05), and"
-    " by the 95 % interval over seeds (Welch's; Student's t around the one value of a side that does not learn); within"
-    " noise: neither; not run where it would hold but a side that learns has one seed; versions of one task count as"
-    " one question"
+    " by the 95 % interval over seeds (Welch's; Student's t around the one value of a side that is the same for each"
+    " seed); within noise: neither; not run where it would hold but a side that varies between seeds has one seed;"
+    " versions of one task count as one question"
 )
-ALONE = "; one seed of a side that learns: noise between trainings is unknown"
+ALONE = "; one seed of a side that varies between seeds: its noise is unknown"
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Change:
 
     @property
     def found(self) -> str:
-        """Return ABOVE, BELOW or SAME by HOW, by the questions alone where noise between trainings is unknown."""
+        """Return ABOVE, BELOW or SAME by HOW, by the questions alone where noise between seeds is unknown."""
         intervals = [(self.low, self.high), *([self.between] if self.between else [])]
         sure = all(low * high > 0 for low, high in intervals) and (self.p_value is None or self.p_value < ALPHA)
         return SAME if not sure or self.difference == 0 else ABOVE if self.difference > 0 else BELOW
@@ -143,7 +143,7 @@ def shown(part: Part, reason: str, **found: Any) -> Part:
 def judged(part: Part, found: Change, rule: str, scale: float = 1.0, published: float | None = None) -> Part:
     """Return the part with the verdict "the change is `rule`" (ABOVE or BELOW) and from what to what it goes.
 
-    Not run where it would hold by the questions but noise between trainings is unknown.
+    Not run where it would hold by the questions but noise between seeds is unknown.
     """
     digits = 2 if scale == 100 or abs(scale * found.before) >= 10 else 3
     moved = f"{scale * found.before:.{digits}f} → {scale * found.after:.{digits}f}"

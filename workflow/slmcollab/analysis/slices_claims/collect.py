@@ -22,11 +22,11 @@ def collect(
 ) -> Evidence:
     """Return the evidence of the runs that the cell lists.
 
-    cell: runs, a list of {benchmark, method, seed, stage, learns} (stage eval, or eval_sampled for the same run's
-    sampled answers; learns: whether the system is trained); roles, where `all` stands for the grid's benchmarks (those
-    with runs, if it is not there); rounds, system -> its rounds of refinement; and normalise, benchmark -> what makes
-    two answers one. pattern: of a run's folder. Raises ArtifactError naming the file that is missing, cut, foreign, or
-    does not fit the others.
+    cell: runs, a list of {benchmark, method, seed, stage, varies} (stage eval, or eval_sampled for the same run's
+    sampled answers; varies: whether another seed gives other answers in stage eval); roles, where `all` stands for the
+    grid's benchmarks (those with runs, if it is not there); rounds, system -> its rounds of refinement; and normalise,
+    benchmark -> what makes two answers one. pattern: of a run's folder. Raises ArtifactError naming the file that is
+    missing, cut, foreign, or does not fit the others.
     """
     runs, sampled = (of_stage(cell, stage) for stage in ("eval", "eval_sampled"))
     if set(sampled) - set(runs):
@@ -44,7 +44,7 @@ def collect(
         outcomes=ended,
         sampled={run: _sampled(pattern, run) for run in sampled},
         training={run: _training(pattern, run, cell.get("rounds", {}).get(run.method, 0)) for run in runs},
-        learns={run["method"] for run in cell["runs"] if run["learns"]},
+        varies={run["method"] for run in cell["runs"] if run["varies"]},
         metrics=metrics,
         roles={"all": list(metrics)} | cell["roles"],
         table1={key: value for key, (value, _) in table1.items()},
@@ -53,8 +53,8 @@ def collect(
 
 
 def scorers(cell: Mapping[str, Any]) -> dict[str, str]:
-    """Return system -> who scored the steps that it learns from: its `evaluator`, or else the cell's step_scorer."""
-    return {run["method"]: run.get("evaluator", cell["step_scorer"]) or "" for run in cell["runs"]}
+    """Return system -> who scored the steps that it learns from: its own step_scorer, or else the cell's."""
+    return {run["method"]: run.get("step_scorer", cell["step_scorer"]) or "" for run in cell["runs"]}
 
 
 def of_stage(cell: Mapping[str, Any], stage: str) -> list[Run]:

@@ -31,16 +31,17 @@ class Run(NamedTuple):
 class Evidence:
     """measures: of greedy answers; sampled: the metrics of sampled ones; training: the rounds' training.json, in order.
 
-    learns: the systems that are trained; greedy answers of any other are the same for each seed. metrics: benchmark ->
-    the two that Table 1 prints. roles: the benchmarks and slots that the sentences are about.
-    table1: (benchmark, method, "none", metric) -> percent points; other: (quantity, benchmark, condition) -> number.
+    varies: the systems of which another seed gives other answers in stage eval, as they learn or sample; of any other
+    they are the same. metrics: benchmark -> the two that Table 1 prints. roles: the benchmarks and slots that the
+    sentences are about. table1: (benchmark, method, "none", metric) -> percent points; other: (quantity, benchmark,
+    condition) -> number.
     """
 
     measures: Mapping[Run, Measures]
     outcomes: Mapping[Run, Mapping[str, Outcome]]
     sampled: Mapping[Run, Measures]
     training: Mapping[Run, Sequence[Mapping[str, Any]]]
-    learns: Collection[str]
+    varies: Collection[str]
     metrics: Mapping[str, tuple[str, str]]
     roles: Mapping[str, Any]
     table1: Mapping[tuple[str, ...], float]
@@ -66,7 +67,7 @@ class Evidence:
         if not found:
             kind = "sampled answers" if sampled else "runs"
             raise NotRun(f"the {kind} of {method} on {benchmark} have no {name}")
-        fixed = method not in self.learns and not sampled
+        fixed = method not in self.varies and not sampled
         return [one._replace(fixed=fixed) for one in found]
 
     def benchmarks(self, *methods: str) -> tuple[list[str], list[str]]:

@@ -114,18 +114,23 @@ def _slot_pairs(one: Trajectory, slots: Sequence[str], normalise: str, overlaps:
 def call_measures(calls: Sequence[Call], questions: Sequence[str]) -> Measures:
     """Return invocations and weighted tokens (billions of parameters x tokens) of each question.
 
-    Tokens: of all calls, a search's spread over the questions, and of first attempts in evaluation alone.
+    Both are counted twice. Invocations: of the evaluation, retries included, and with those of a search, spread over
+    the questions. Tokens: of all calls, those of a search spread over the questions, and of first attempts of the
+    evaluation alone.
     """
+    # ASSUME: the paper's invocations are all calls of the evaluation, retries included; those of a search are left out.
     # ASSUME: the paper's count of tokens leaves out retries and a search; the primary count has everything.
     of: dict[str, list[Call]] = {question: [] for question in questions}
     for call in calls:
         if call.phase != SEARCH and call.qid in of:
             of[call.qid].append(call)
-    searched = cost([call for call in calls if call.phase == SEARCH], len(questions), 1.0).b_tokens
+    search = [call for call in calls if call.phase == SEARCH]
+    searched, asked = cost(search, len(questions), 1.0).b_tokens, len(search) / len(questions)
     every = {question: cost(own, 1, 1.0) for question, own in of.items()}
     first = {question: cost([call for call in own if call.retry_of is None], 1, 1.0) for question, own in of.items()}
     return {
         "invocations": Ratio.of({question: (one.invocations, 1) for question, one in every.items()}),
+        "invocations, search included": Ratio.of({name: (one.invocations + asked, 1) for name, one in every.items()}),
         "weighted tokens": Ratio.of({question: (one.b_tokens + searched, 1) for question, one in every.items()}),
         "weighted tokens, first attempts": Ratio.of({question: (one.b_tokens, 1) for question, one in first.items()}),
     }

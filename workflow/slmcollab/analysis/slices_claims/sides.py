@@ -65,7 +65,7 @@ def sides(*systems: Sequence[Ratio]) -> tuple[list[Side], int]:
 def between_seeds(
     before: Float[np.ndarray, " seed"], after: Float[np.ndarray, " other"], fixed: tuple[bool, bool]
 ) -> Interval | None:
-    """Return the 95 % interval of after - before over seeds, None where noise between trainings is unknown.
+    """Return the 95 % interval of after - before over seeds, None where noise between seeds is unknown.
 
     fixed: of both sides, whether all seeds are alike. One seed of a fixed side is a constant: the interval is Student's
     t of the other side's seeds around it, a point where both sides are constants. Else Welch's, of at least two seeds a

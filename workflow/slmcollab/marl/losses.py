@@ -1,0 +1,44 @@
+"""What a policy's update makes small, token by token; a loss is the mean over a response's tokens, then responses."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+PerToken = Float[Tensor, "response token"]
+IsTrained = Bool[Tensor, "response token"]
+
+
+def surrogate(log_probs: PerToken, sampler: PerToken, advantages: PerToken, clip: float) -> PerToken:
+    """Return -min(ratio A, clamp(ratio, 1 - c, 1 + c) A), ratio = p / p of the weights that sampled (PPO)."""
+    ratio = (log_probs - sampler).exp()
+    return -torch.minimum(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages)
+
+
+def is_clipped(log_probs: PerToken, sampler: PerToken, advantages: PerToken, clip: float) -> IsTrained:
+    """Say of which tokens the clip binds, so that they no longer move the weights."""
+    ratio = (log_probs - sampler).exp()
+    return ((advantages > 0) & (ratio > 1 + clip)) | ((advantages < 0) & (ratio < 1 - clip))
+
+
+def k3(log_probs: PerToken, reference: PerToken) -> PerToken:
+    """Return q / p - log(q / p) - 1, q of the reference: its mean over samples of p is the KL of p to q, in nats."""
+    difference = reference - log_probs
+    return difference.exp() - difference - 1
+
+
+def value_loss(values: PerToken, before: PerToken, returns: PerToken, clip: float) -> PerToken:
+    """Return half the larger squared error of V, and of V held within `clip` of what it was before the update."""
+    held = before + (values - before).clamp(-clip, clip)
+    return 0.5 * torch.maximum((values - returns).square(), (held - returns).square())
+
+
+def response_means(per_token: PerToken, is_trained: IsTrained) -> Float[Tensor, " response"]:
+    """Return the mean over each response's tokens; a response has at least one."""
+    return per_token.where(is_trained, 0.0).sum(dim=1) / is_trained.sum(dim=1)
+
+
+def whitened(rows: list[PerToken], is_trained: list[IsTrained]) -> list[PerToken]:
+    """Return all rows less the mean over the trained tokens of all, divided by their deviation; 0 elsewhere."""
+    tokens = torch.cat([row[trained] for row, trained in zip(rows, is_trained, strict=True)])
+    scale = (tokens.var(correction=0) + 1e-8).sqrt()
+    return [((row - tokens.mean()) / scale).where(trained, 0.0) for row, trained in zip(rows, is_trained, strict=True)]
