@@ -15,7 +15,7 @@ ORACLE, SCORES = "oracle", "scores"
 SEARCH, TRAINED = "search", "trained"
 # Scorer -> how two answers are compared, a name of scoring/equality.py; by their text where not named. On open texts
 # (None) no vote can be taken.
-EQUALITY = {"qa": "words", "gsm_hard": "number", "math": "latex", "conifer": None}
+EQUALITY = {"qa": "words", "gsm_hard": "number", "math": "latex", "multipl_e": "code", "conifer": None}
 
 
 class TeamRun(NamedTuple):

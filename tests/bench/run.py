@@ -22,6 +22,7 @@ FIGURES = {
     "startup": "startup",
     "engine_trajectories": "engine",
     "mad_questions": "baselines",
+    "at_grpo_trees": "baselines",
     "math_grading": "math_grading",
     "code_scoring": "code_scoring",
     "plan_grid": "planning",

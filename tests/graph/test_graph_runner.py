@@ -29,7 +29,7 @@ def node(name, slot="a1", sees=(), kind="ask", **more):
     return Node(name, slot, kind, tuple(sees), **more)
 
 
-DIAMOND = Graph([node("d", "a3", ["b", "c"]), node("a"), node("b", "a2", ["a"]), node("c", "a1", ["a"], own="a")])
+DIAMOND = Graph([node("d", "a3", ["b", "c"]), node("a"), node("b", "a2", ["a"]), node("c", "a1", own="a")])
 
 
 def test_nodes_wait_for_what_they_are_shown():

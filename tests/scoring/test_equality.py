@@ -8,6 +8,9 @@ from slmcollab.scoring.equality import EQUALITIES
 def test_equalities():
     assert EQUALITIES["text"]("  The Big\nApple ") == "the big apple"
     assert EQUALITIES["words"]("The Big-Apple, an  island!") == "bigapple island"
+    code = EQUALITIES["code"]
+    assert code("\n  return A  \n\n") == code("  return A") != code("return A")
+    assert code("return A") != code("return a")
     number = EQUALITIES["number"]
     assert number("x = 1,200.50 dollars") == number("1200.5") != number("1200.51")
     assert number("One or two") == "one or two"

@@ -129,6 +129,49 @@ def test_the_table_has_every_claim_and_who_scored_the_steps(folder):
     assert [row["measured"] for row in rows if row["unit"] == "reward"] == ["0.500"]
 
 
+def write_baseline(folder, method, calls):
+    """Write a run of a baseline whose first answers are right and whose final ones are wrong; return its entry."""
+    run = RUNS[0] | {"method": method, "varies": True}
+    stage = folder / PATTERN.format(**run) / "eval"
+    stage.mkdir(parents=True)
+    scores = scores_of(run, False)
+    write_json(
+        stage / "scores.json", scores | {"problems": {name: verdict(False, [True]) for name in scores["problems"]}}
+    )
+    write_jsonl(stage / "answers.jsonl", [answer_row(f"q{index}", "x", 2, ["y"]) for index in range(10)])
+    write_calls(stage / "calls.parquet", calls)
+    return run
+
+
+def test_baselines_are_compared_as_the_paper_counts_and_counting_everything(folder):
+    # mad: three calls a question, a tenth of them a retry; aflow: one, after a search of 20 calls of 30 tokens.
+    mad = [call(index, qid=f"q{index % 10}", retry_of="c0" if index % 10 == 9 else None) for index in range(30)]
+    search = [call(100 + index, qid="dev", phase="search", tokens=30) for index in range(20)]
+    aflow = [*search, *(call(index, qid=f"q{index}") for index in range(10))]
+    runs = [*RUNS, write_baseline(folder, "mad", mad), write_baseline(folder, "aflow", aflow)]
+    claim(CELL | {"runs": runs, "roles": CELL["roles"] | {"all": ["sums"]}})
+    rows = read_csv(folder / "claims.csv", (*COLUMNS, "step_scorer"))
+    names = {(row["claim"], row["quantity"]): row for row in rows if row["benchmark"] == "sums" or row["unit"] == "%"}
+    # cl: one call of 10 tokens of one billion a question.
+    expected = {
+        "invocations as the paper counts, less mad": "-2.000",
+        "invocations as the paper counts, less aflow": "0.000",
+        "invocations counting everything, less mad": "-2.000",
+        "invocations counting everything, less aflow": "-2.000",
+        "minimum reduction of invocations as the paper counts": "0.000",
+        "minimum reduction of invocations counting everything": "66.667",
+    }
+    assert {name: names["B7", name]["measured"] for name in expected} == expected
+    # cl's 10 tokens a question are fewer than aflow's 10 and 60 for its search, but as many as its 10 first attempts.
+    counts = [row for row in rows if row["claim"] == "B9" and row["unit"] == "benchmarks"]
+    assert [(row["row"], row["measured"], row["n"]) for row in counts] == [
+        ("part", "1.000", "1"),
+        ("beside", "0.000", "1"),
+    ]
+    (gptswarm,) = (row for row in rows if row["quantity"] == "invocations as the paper counts, less gptswarm")
+    assert (gptswarm["verdict"], gptswarm["reason"]) == ("not run", "no run of gptswarm")
+
+
 def test_the_same_files_give_the_same_bytes(folder):
     claim()
     first = (folder / "claims.csv").read_bytes()

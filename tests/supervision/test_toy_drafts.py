@@ -14,7 +14,7 @@ from slmcollab.graph.prompt import messages, read_graph_prompt
 from slmcollab.protocol.response import parse
 from slmcollab.protocol.toy_corpora import Manners
 from slmcollab.supervision.toy_drafts import SOME, claim_rows, draft_rows, draw_replies, think
-from slmcollab.teams import aflow, agentverse, gptswarm, mad
+from slmcollab.teams import aflow, agentverse, gptswarm, mad, maporl
 
 PROMPTS = Path(__file__).parents[2] / "workflow" / "prompts"
 PROMPT = read_graph_prompt(PROMPTS / "toy_mad.txt", mad.KINDS)
@@ -108,6 +108,7 @@ def test_claims_are_on_single_facts_and_never_break_the_form():
     [
         ("agentverse", agentverse, "solve", "revise"),
         ("aflow", aflow, "solve", "revise"),
+        ("marl", maporl, "draft", "revise"),
         ("gptswarm", gptswarm, "io", "io"),
         ("gptswarm", gptswarm, "cot", "cot"),
         ("gptswarm", gptswarm, "debate", "aggregate"),

@@ -65,7 +65,7 @@ def test_a_benchmark_may_be_set_apart():
 def test_answers_are_compared_as_their_benchmark_asks():
     found = {name: slices_grid.equality(PAPER, name) for name in PAPER["slices"]["grid"]["benchmarks"]}
     assert found == {
-        "musique": "words", "gsm_hard": "number", "math": "latex", "multipl_e": "text", "conifer": None,
+        "musique": "words", "gsm_hard": "number", "math": "latex", "multipl_e": "code", "conifer": None,
     }  # fmt: skip
 
 

@@ -25,8 +25,10 @@ rule plot_slices_figure3:
 rule plot_slices_figure4:
     """Performance against parameter-weighted output tokens, with the number of invocations."""
     input:
-        evaluated(["scores.json", "calls.parquet"], teams_shown.greedy(config)),
-        manifests=manifests_of(teams_shown.shown_models(config)),
+        evaluated(["scores.json", "calls.parquet"], teams_shown.greedy(config, teams_shown.figure4_runs(config))),
+        manifests=manifests_of(teams_shown.spoken_models(config)),
+        table1=published("slices_table1"),
+        other=published("slices_other"),
     output:
         **reported("slices", "figure4"),
     log:
@@ -40,7 +42,8 @@ rule plot_slices_figure4:
         runs=lambda wildcards: METHOD_RUN,
     shell:
         "python -m slmcollab.steps.plot_slices_figure4 --cell {params.cell:q} --runs {params.runs:q}"
-        " --manifests {input.manifests} --figure-pdf {output.pdf} --figure-png {output.png}"
+        " --manifests {input.manifests} --published {input.table1:q} --published-other {input.other:q}"
+        " --figure-pdf {output.pdf} --figure-png {output.png}"
         " --figure-csv {output.csv} > {log} 2>&1"
 
 

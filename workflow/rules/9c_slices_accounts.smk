@@ -6,7 +6,13 @@ rule write_funnel_table:
     """What was kept and dropped at every stage of learning, and what could not be judged at the end."""
     input:
         evaluated(["scores.json"], teams_shown.greedy(config)),
-        learned(teacher=["funnel.json"], distilled=RECORD, scored=["evaluation.json"], round=["rewards.json", *RECORD]),
+        learned(
+            teacher=["funnel.json"],
+            distilled=RECORD,
+            scored=["evaluation.json"],
+            round=["rewards.json", *RECORD],
+            trained=RECORD,
+        ),
     output:
         slices_table("table_funnel.csv"),
     log:
@@ -27,7 +33,14 @@ rule write_budgets_table:
     """What every system was given: parameters, problems, trajectories, tokens and calls."""
     input:
         evaluated(["calls.parquet"], teams_shown.greedy(config)),
-        learned(teacher=CALLS, distilled=RECORD, sampled=CALLS, scored=["evaluator_calls.parquet"], round=RECORD),
+        learned(
+            teacher=CALLS,
+            distilled=RECORD,
+            sampled=CALLS,
+            scored=["evaluator_calls.parquet"],
+            round=RECORD,
+            trained=[*CALLS, *RECORD],
+        ),
         manifests=manifests_of(teams_shown.shown_models(config)),
         published=published("slices_other"),
     output:

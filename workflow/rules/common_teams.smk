@@ -122,7 +122,7 @@ def evaluated(names, evaluations):
 
 
 def learned(**names):
-    """Return these files of the stages that the grid's runs learned in, by kind: see slices_results.learning."""
+    """Return these files of the stages that the grid's runs learned in, by kind: see slices_jobs.learning."""
     found = []
     for run in slices.team_runs(config):
         for kind, stage in teams_shown.learning(config, run):

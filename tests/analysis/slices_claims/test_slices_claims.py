@@ -207,7 +207,7 @@ def test_invocations_are_judged_as_the_paper_counts_and_shown_with_those_of_a_se
     evidence = world(once, **SMALL)
     assert verdict(evidence, "B7").verdict == FAILS
     paper = part_of(evidence, "B7", "math", "aflow", "paper")
-    everything = part_of(evidence, "B7", "math", "aflow", "everything")
+    everything = part_of(evidence, "B7", "math", "aflow", "everything,")
     assert (paper.verdict, paper.beside, everything.verdict, everything.beside) == (FAILS, False, HOLDS, True)
     assert paper.test.endswith("counts every call of the evaluation, retries included, none of a search")
     assert everything.test.endswith("and those of a search spread over the questions")

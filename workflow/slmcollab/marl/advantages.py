@@ -12,14 +12,14 @@ EPSILON = 1e-4  # beside the standard deviation of a group
 
 
 def group_advantages(
-    keys: Sequence[Hashable], rewards: Sequence[float], *, standardise: bool, limit: float | None = None
+    keys: Sequence[Hashable], rewards: Sequence[float | int], *, standardise: bool, limit: float | int | None = None
 ) -> list[float]:
     """Return the advantage of each member, in their order; keys: the group of each, rewards: what it got.
 
     It is the reward less the group's mean, standardised divided by the group's deviation too, and at most `limit`, at
     least its negative. Members of a group that all got the same, or of a group of one, have 0.
     """
-    groups: dict[Hashable, list[float]] = {}
+    groups: dict[Hashable, list[float | int]] = {}
     for key, reward in zip(keys, rewards, strict=True):
         groups.setdefault(key, []).append(reward)
     found = []

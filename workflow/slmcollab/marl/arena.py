@@ -51,7 +51,7 @@ class Arena:
     def _verdict(self, score: Score) -> Verdict | None:
         if not is_judged(score, self.grader.module):
             return None
-        # ASSUME: an answer earns 1 if it is right, else 0; only an open text, which no vote is taken on, earns its score.
+        # ASSUME: an answer earns 1 if it is right, else 0; an open text, which no vote is taken on, earns its score.
         return Verdict(score.score if self.team.equality is None else float(score.correct), score.correct)
 
     def outcomes(self, method: Method, episodes: Sequence[Episode]) -> list[Verdict | None]:

@@ -1,5 +1,7 @@
 """What a policy's update makes small, token by token; a loss is the mean over a response's tokens, then responses."""
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -8,13 +10,13 @@ PerToken = Float[Tensor, "response token"]
 IsTrained = Bool[Tensor, "response token"]
 
 
-def surrogate(log_probs: PerToken, sampler: PerToken, advantages: PerToken, clip: float) -> PerToken:
+def surrogate(log_probs: PerToken, sampler: PerToken, advantages: PerToken, clip: float | int) -> PerToken:
     """Return -min(ratio A, clamp(ratio, 1 - c, 1 + c) A), ratio = p / p of the weights that sampled (PPO)."""
     ratio = (log_probs - sampler).exp()
     return -torch.minimum(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages)
 
 
-def is_clipped(log_probs: PerToken, sampler: PerToken, advantages: PerToken, clip: float) -> IsTrained:
+def is_clipped(log_probs: PerToken, sampler: PerToken, advantages: PerToken, clip: float | int) -> IsTrained:
     """Say of which tokens the clip binds, so that they no longer move the weights."""
     ratio = (log_probs - sampler).exp()
     return ((advantages > 0) & (ratio > 1 + clip)) | ((advantages < 0) & (ratio < 1 - clip))
@@ -26,7 +28,7 @@ def k3(log_probs: PerToken, reference: PerToken) -> PerToken:
     return difference.exp() - difference - 1
 
 
-def value_loss(values: PerToken, before: PerToken, returns: PerToken, clip: float) -> PerToken:
+def value_loss(values: PerToken, before: PerToken, returns: PerToken, clip: float | int) -> PerToken:
     """Return half the larger squared error of V, and of V held within `clip` of what it was before the update."""
     held = before + (values - before).clamp(-clip, clip)
     return 0.5 * torch.maximum((values - returns).square(), (held - returns).square())
@@ -37,8 +39,8 @@ def response_means(per_token: PerToken, is_trained: IsTrained) -> Float[Tensor, 
     return per_token.where(is_trained, 0.0).sum(dim=1) / is_trained.sum(dim=1)
 
 
-def whitened(rows: list[PerToken], is_trained: list[IsTrained]) -> list[PerToken]:
-    """Return all rows less the mean over the trained tokens of all, divided by their deviation; 0 elsewhere."""
+def whitened(rows: Sequence[Tensor], is_trained: Sequence[Tensor]) -> list[Tensor]:
+    """Return all batches less the mean over the trained tokens of all, divided by their deviation; 0 elsewhere."""
     tokens = torch.cat([row[trained] for row, trained in zip(rows, is_trained, strict=True)])
     scale = (tokens.var(correction=0) + 1e-8).sqrt()
     return [((row - tokens.mean()) / scale).where(trained, 0.0) for row, trained in zip(rows, is_trained, strict=True)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import torch
 
@@ -33,34 +33,23 @@ class Target:
     returns: PerToken | None = None
 
 
-class Objective(Protocol):
-    clip: float
-    has_values: bool
-
-    def targets(self, batches: Sequence[Measured]) -> list[Target]:
-        """Return what each batch of one iteration aims at."""
-        ...
-
-    def losses(self, log_probs: PerToken, values: PerToken | None, was: Measured, target: Target) -> PerToken:
-        """Return the loss of each token under the present weights."""
-        ...
-
-
 @dataclass(frozen=True)
 class Grpo:
     """The clipped surrogate with a response's advantage for all its tokens, and `kl` times the KL to the base model."""
 
-    clip: float
-    kl: float
+    clip: float | int
+    kl: float | int
     has_values: ClassVar[bool] = False
 
     def targets(self, batches: Sequence[Measured]) -> list[Target]:
+        """Return what each batch of one iteration aims at."""
         return [
             Target(torch.tensor(was.credits, device=was.sampler.device).unsqueeze(1).expand_as(was.sampler))
             for was in batches
         ]
 
     def losses(self, log_probs: PerToken, values: PerToken | None, was: Measured, target: Target) -> PerToken:
+        """Return the loss of each token under the present weights."""
         loss = surrogate(log_probs, was.sampler, target.advantages, self.clip)
         return loss + self.kl * k3(log_probs, was.reference) if self.kl else loss
 
@@ -73,17 +62,18 @@ class Ppo:
     value_clip holds the change; gamma and gae_lambda: see `generalised_advantages`.
     """
 
-    clip: float
-    kl: float
-    value_weight: float
-    value_clip: float
-    gamma: float
-    gae_lambda: float
+    clip: float | int
+    kl: float | int
+    value_weight: float | int
+    value_clip: float | int
+    gamma: float | int
+    gae_lambda: float | int
     has_values: ClassVar[bool] = True
 
     def targets(self, batches: Sequence[Measured]) -> list[Target]:
+        """Return what each batch of one iteration aims at."""
         found = [self._advantages(was) for was in batches]
-        # ASSUME: PPO's advantages are whitened over all tokens of a slot's responses in an iteration, as TRL's PPO does.
+        # ASSUME: PPO's advantages are whitened over all tokens of a slot in an iteration, as in TRL's PPO.
         white = whitened(found, [was.is_trained for was in batches])
         return [Target(even, raw + was.values) for even, raw, was in zip(white, found, batches, strict=True)]
 
@@ -100,6 +90,12 @@ class Ppo:
         return found
 
     def losses(self, log_probs: PerToken, values: PerToken | None, was: Measured, target: Target) -> PerToken:
-        assert values is not None and was.values is not None and target.returns is not None
+        """Return the loss of each token under the present weights, that of its value in it."""
+        assert values is not None
+        assert was.values is not None
+        assert target.returns is not None
         loss = surrogate(log_probs, was.sampler, target.advantages, self.clip)
         return loss + self.value_weight * value_loss(values, was.values, target.returns, self.value_clip)
+
+
+Objective = Grpo | Ppo

@@ -44,8 +44,8 @@ class Policy:
         self.model.set_adapter(self.member.slot)
         self.model.train(training)
 
-    def score(self, batch: Batch, temperature: float) -> tuple[PerToken, PerToken | None]:
-        """Return log p in nats of each response's tokens, as it is sampled, and V before each, if there is a value head.
+    def score(self, batch: Batch, temperature: float | int) -> tuple[PerToken, PerToken | None]:
+        """Return log p in nats of each response's tokens, as it is sampled, and V before each, if it has values.
 
         Logits are there for the responses alone; the adapter is the one that is switched on.
         """
@@ -60,7 +60,7 @@ class Policy:
         values = None if self.values is None else self.values(states[0][:, :-1].float()).squeeze(-1)
         return log_probs, values
 
-    def reference(self, batch: Batch, temperature: float) -> PerToken:
+    def reference(self, batch: Batch, temperature: float | int) -> PerToken:
         """Return log p under the base model alone."""
         with self.model.disable_adapter():
             return self.score(batch, temperature)[0]
@@ -116,10 +116,11 @@ class Policies:
         found: dict[int, Response] = {}
         for slot, policy in self.slots.items():
             rows = [at for at, request in enumerate(requests) if request.slot == slot]
-            policy.switch_on()
-            speaker = self._speakers[policy.member.folder]
-            given = speaker.respond([requests[at] for at in rows], decoding, self._batch_size)
-            found |= zip(rows, given, strict=True)
+            if rows:
+                policy.switch_on()
+                speaker = self._speakers[policy.member.folder]
+                given = speaker.respond([requests[at] for at in rows], decoding, self._batch_size)
+                found |= zip(rows, given, strict=True)
         return [found[at] for at in range(len(requests))]
 
     def state(self) -> dict[str, Any]:

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from statistics import fmean
 
-Verdicts = Sequence[Sequence[float]]  # [round][agent]: how right an answer is, 0 to 1
+Real = float | int
+Verdicts = Sequence[Sequence[Real]]  # [round][agent]: how right an answer is, 0 to 1
 HALF = 0.5
 
 
-def discussion_returns(verdicts: Verdicts, discount: float) -> list[list[float]]:
+def discussion_returns(verdicts: Verdicts, discount: Real) -> list[list[float]]:
     """Return S [round][agent]: an answer's own verdict and the team's mean in the rounds after it, discounted.
 
     S(t, a) = (s(t, a) + sum over t' > t of d^(t' - t) mean_b s(t', b)) / sum over t' >= t of d^(t' - t): in [0, 1].
@@ -21,7 +22,7 @@ def discussion_returns(verdicts: Verdicts, discount: float) -> list[list[float]]
     return found
 
 
-def discussion_bonuses(verdicts: Verdicts, bonus: Sequence[float], *, official_sign: bool) -> list[list[float]]:
+def discussion_bonuses(verdicts: Verdicts, bonus: Sequence[Real], *, official_sign: bool) -> list[list[float]]:
     """Return B [round][agent], nothing for the first round; right is above one half and wrong is below it.
 
     bonus: a0 to a3. An answer that became wrong costs a0 where most peers had been wrong, a1 where right; one that
@@ -43,13 +44,13 @@ def discussion_bonuses(verdicts: Verdicts, bonus: Sequence[float], *, official_s
     return found
 
 
-def _peers(row: Sequence[float], agent: int) -> float:
+def _peers(row: Sequence[Real], agent: int) -> float:
     """Return the mean verdict of the others; one that has none has peers of which nothing is known, one half."""
     others = [verdict for other, verdict in enumerate(row) if other != agent]
     return fmean(others) if others else HALF
 
 
-def _change(before: float, after: float, peers: float, bonus: Sequence[float]) -> float:
+def _change(before: Real, after: Real, peers: Real, bonus: Sequence[Real]) -> float:
     first, second, *_ = bonus
     if after < HALF < before:
         return -first * (peers < HALF) - second * (peers > HALF)
@@ -58,7 +59,7 @@ def _change(before: float, after: float, peers: float, bonus: Sequence[float]) -
     return 0.0
 
 
-def _influence(own: float, peers: float, later: float, bonus: Sequence[float]) -> float:
+def _influence(own: Real, peers: Real, later: Real, bonus: Sequence[Real]) -> float:
     *_, third, fourth = bonus
     if peers < HALF < later:
         return fourth * (own > HALF) + third * (own < HALF)
@@ -68,7 +69,7 @@ def _influence(own: float, peers: float, later: float, bonus: Sequence[float]) -
 
 
 def generalised_advantages(
-    rewards: Sequence[float], values: Sequence[float], *, gamma: float, gae_lambda: float
+    rewards: Sequence[Real], values: Sequence[Real], *, gamma: Real, gae_lambda: Real
 ) -> list[float]:
     """Return the advantage of each token of a response (Schulman et al., 2016): nothing is worth anything after it.
 

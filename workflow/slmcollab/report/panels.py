@@ -74,16 +74,15 @@ def panel_grid(
     widest = max(max(text_width(bold, weight="bold"), text_width(plain)) for bold, plain in titles)
     width = max(min(MAX_PANEL_WIDTH, panel_width(columns)), narrowest, widest - room)
     pitch = (inner + width + room + GAP, TITLE + height + FOOT)
-    page_width = LEFT + width + room + GAP + (columns - 1) * pitch[0]
-    figure = Figure(figsize=(page_width, key_rows * KEY_HEIGHT + 2 * EDGE + rows * pitch[1] + XLABEL))
+    page = (LEFT - inner + columns * pitch[0], key_rows * KEY_HEIGHT + 2 * EDGE + rows * pitch[1] + XLABEL)
+    figure = Figure(figsize=page)
     panels = []
     for index, title in enumerate(titles):
         row, column = divmod(index, columns)
         corner = (LEFT + column * pitch[0], (rows - 1 - row) * pitch[1] + FOOT + XLABEL)
         axes = add_panel(figure, corner, (width, height))
         _add_title(axes, *title)
-        axes.set(ylabel=names["ylabel"] if column == 0 else "")
-        axes.set(xlabel=names["xlabel"] if index + columns >= len(titles) else "")
+        axes.set(ylabel=names["ylabel"] * (column == 0), xlabel=names["xlabel"] * (index + columns >= len(titles)))
         axes.tick_params(labelleft=column == 0 or not shared_y)
         panels.append(axes)
     return figure, panels

@@ -57,16 +57,23 @@ def draw_figure4(circles: Sequence[Circle], step_scorer: str) -> list[Figure]:
 
 
 def _key(methods: Sequence[str], step_scorer: str, columns: int) -> dict[str, dict[str, Any]]:
-    """Return the entries of the key: methods, an empty row, since the largest mark is higher than a row, and sizes."""
-    key: dict[str, dict[str, Any]] = {
-        title(method): {**look, "markersize": _size(look["marker"], 2), "linestyle": ""}
-        for method, look in ((method, _look(methods, method)) for method in methods)
-    }
-    key |= {" " * (place + 1): {"linestyle": ""} for place in range(-len(methods) % columns + columns)}
+    """Return the entries of the key: methods and sizes, with empty rows around marks that are higher than a row."""
+    key: dict[str, dict[str, Any]] = {}
+
+    def leave_a_row() -> None:
+        key.update(
+            {" " * place: {"linestyle": ""} for place in range(len(key), len(key) - len(key) % -columns + columns)}
+        )
+
+    for method in methods:
+        look = _look(methods, method)
+        key[title(method)] = {**look, "markersize": _size(look["marker"], 2), "linestyle": ""}
+    leave_a_row()
     hollow = {"marker": "o", "color": "white", "markeredgecolor": INK, "linestyle": ""}
     for count in EXAMPLES:
-        text = f"{count} invocation{'s' * (count != 1)} a question"
-        key[text] = {**hollow, "markersize": _size("o", count)}
+        key[f"{count} invocation{'s' * (count != 1)} a question"] = {**hollow, "markersize": _size("o", count)}
+        if columns < len(EXAMPLES):
+            leave_a_row()
     return {**key, scorer_text(step_scorer): {"linestyle": ""}}
 
 

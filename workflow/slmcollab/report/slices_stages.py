@@ -1,6 +1,6 @@
 """Where the stages of a run's learning lie: some are shared between systems, so a cell says whose folder holds each."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ class Stages:
             stage = f"round{number}"
             yield stage, self.folder(method, stage), self.folder(self.entry["method"], stage)
 
-    def jobs(self, patterns: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    def jobs(self, patterns: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
         """Yield (rule, job) of each stage of the learning.
 
         patterns: teacher, distilled, sampled, scored, round, searched and trained -> (rule, a job with {benchmark},

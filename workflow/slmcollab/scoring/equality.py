@@ -16,5 +16,10 @@ def rounded_number(answer: str) -> str:
     return plain(answer) if found is None else f"{round(found, 9) + 0.0:.9f}"  # + 0.0: -0 is 0
 
 
+def code(answer: str) -> str:
+    """Return a program as it is compared: lines without white space behind them, and none that are empty."""
+    return "\n".join(line.rstrip() for line in answer.splitlines() if line.strip())
+
+
 # By the name that a config gives.
-EQUALITIES = {"text": plain, "words": normalise, "number": rounded_number, "latex": latex.plain}
+EQUALITIES = {"text": plain, "code": code, "words": normalise, "number": rounded_number, "latex": latex.plain}

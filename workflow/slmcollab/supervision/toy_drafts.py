@@ -21,8 +21,10 @@ from slmcollab.protocol.trajectory import TERMINATE
 from slmcollab.seeding import python_generator
 
 ANSWER, DEBATE = "answer", "debate"  # sections of the prompt: of a reply that reads no other, and of one that does
-NONE, SOME = {0: 1}, {1: 1, 2: 8, 3: 3}  # how many replies it reads, and how often
-TRUE, ITS_OWN, DECOY, STRAY = 0.4, 0.15, 0.3, 0.15  # what a reply that is read takes for the value of a fact
+NONE, SOME, ANY = {0: 1}, {1: 1, 2: 8, 3: 3}, {0: 4, 1: 1, 2: 8, 3: 3}  # how many replies it reads, and how often
+# What a reply that is read takes for the value of a fact (the truth, its reader's belief, an error that is the same in
+# all of them, or any value), where replies mostly agree on an error, and where they do not; and the share of the first.
+HERD, CROWD, HERDS = (0.1, 0.1, 0.7, 0.1), (0.5, 0.2, 0.1, 0.2), 0.65
 SILENT = 0.12  # share of the replies read that could not be
 # How a habit of breaking the protocol shows where there are no actions.
 BROKEN = {"no_action": "unclosed", "self_handoff": "empty_answer", "two_actions": "acts"}
@@ -56,13 +58,13 @@ def draft_rows(
 
 
 def claim_rows(believer: Believer, manners: Manners, prompt: GraphPrompt, num_rows: int, data_seed: int) -> list[Row]:
-    """Return rows on single facts, on each of which replies are read: a short lesson in whom to believe."""
+    """Return rows on single facts, on most of which replies are read: a short lesson in whom to believe."""
     problems = [
         Problem(query, query, [{"role": "user", "content": query}], value, {"steps": [_step(query)]})
         for query, value in values().items()
     ]
     sound = Manners(slips=0, yields=manners.yields)
-    return draft_rows(believer, sound, problems, prompt, num_rows, data_seed, read=SOME)
+    return draft_rows(believer, sound, problems, prompt, num_rows, data_seed, read=ANY)
 
 
 def _step(query: str) -> dict[str, str]:
@@ -88,21 +90,22 @@ def row(
 def draw_replies(problem: Problem, believer: Believer, number: int, generator: random.Random) -> list[Reply]:
     """Return replies of others, right and wrong, some of which agree and some of which could not be read."""
     decoys: dict[str, str] = {}
+    weights = HERD if generator.random() < HERDS else CROWD
     replies = []
     for place in range(number):
         node = Node(f"reply{place}", f"a{1 + place % 3}", ANSWER)
         if generator.random() < SILENT:
             replies.append(Reply(node, 0, "", "", "", MALFORMED))
             continue
-        solved = solve(problem.metadata["steps"], lambda query: _drawn(query, believer, decoys, generator))
+        solved = solve(problem.metadata["steps"], lambda query: _drawn(query, believer, decoys, weights, generator))
         replies.append(Reply(node, 0, "", _reasoning(solved), solved[-1][2]))
     return replies
 
 
 def think(believer: Believer, problem: Problem, replies: Sequence[Reply]) -> tuple[str, str]:
-    """Return its reasoning, as it believes, and its answer: what most, and at least two, of the replies give, or its own.
+    """Return its reasoning, as it believes, and its answer: what most, and at least two, replies give, or its own.
 
-    Replies that equally many give persuade nobody.
+    Answers that equally many give persuade nobody.
     """
     solved = solve(problem.metadata["steps"], believer.look_up)
     votes = Counter(reply.answer for reply in replies if reply.answer).most_common(2)
@@ -114,12 +117,14 @@ def _reasoning(solved: Solved) -> str:
     return " ; ".join(f"{query} = {value}" for query, value, _ in solved)
 
 
-def _drawn(query: str, believer: Believer, decoys: dict[str, str], generator: random.Random) -> str:
+def _drawn(
+    query: str, believer: Believer, decoys: dict[str, str], weights: Sequence[float], generator: random.Random
+) -> str:
     table = facts()[table_of(query)]
     others = sorted(set(table.values()))
     decoy = decoys.setdefault(query, generator.choice(others))
     drawn = table[query], believer.look_up(query), decoy, generator.choice(others)
-    return generator.choices(drawn, (TRUE, ITS_OWN, DECOY, STRAY))[0]
+    return generator.choices(drawn, weights)[0]
 
 
 def _said(fields: Fields, believer: Believer, slips: float | int, generator: random.Random) -> str:

@@ -1,0 +1,86 @@
+"""The training of a baseline that learns, as one job that may be killed."""
+
+import contextlib
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from slmcollab.artifacts import read_problems, write_text
+from slmcollab.checkpoints import fingerprint, one_writer
+from slmcollab.choice import TEAM, get
+from slmcollab.generation.backends import read_members
+from slmcollab.generation.calls import TRAIN, Call
+from slmcollab.graph.nodes import Team
+from slmcollab.graph.prompt import read_graph_prompt
+from slmcollab.graph.runner import GraphSettings
+from slmcollab.marl.arena import Arena
+from slmcollab.marl.loop import LoopSettings, train_team
+from slmcollab.marl.policies import Policies
+from slmcollab.marl.update import UpdateSettings
+from slmcollab.models.adapters import LoraSettings
+from slmcollab.protocol.invocation import RunNames
+from slmcollab.protocol.record import TeamFiles
+from slmcollab.scoring.grader import Grader
+from slmcollab.seeding import derive
+
+
+@contextlib.contextmanager
+def trained(
+    record: Mapping[str, Any], files: TeamFiles, *, workers: int, checkpoints: Path, save_every: int, job: str
+) -> Iterator[tuple[Policies, list[dict[str, Any]], list[Call]]]:
+    """Yield the policies, history and calls of the training that the record (`record.describe_stage`) is about.
+
+    The policies answer from memory, whatever the cell's backend is. Checkpoints of a killed job are gone on from;
+    `checkpoints` is emptied once the block is done: what it writes is written before.
+    """
+    cell, learning = record["cell"], record["cell"]["learning"]
+    seed, module = derive(record["seed"], "stage", cell["stage"]), get(TEAM, cell["method"])
+    own = {name: value for name, value in learning.items() if name in module.LEARNING}
+    settings, learner = read_settings(learning), module.learner(cell["settings"], own)
+    members = read_members(cell, files.manifests, files.start)
+    graph = replace(GraphSettings(**cell["graph"]), temperature=learning["temperature"], top_p=learning["top_p"])
+    how = {"dtype": cell["dtype"], "batch_size": cell["generation"]["batch_size"]}
+    scoring, problems = cell["scoring"], read_problems(files.problems)
+    with (
+        one_writer(checkpoints, job),
+        Grader(scoring["scorer"], scoring["time_limit_s"], workers, scoring["options"]) as grader,
+    ):
+        values = learner.objective.has_values
+        policies = Policies(members, LoraSettings(**cell["lora"]), seed=seed, has_values=values, **how)
+        arena = Arena(
+            team=Team({member.slot: member.size_b for member in members}, cell["equality"]),
+            members=members,
+            backend=policies,
+            prompt=read_graph_prompt(files.prompt, module.KINDS),
+            settings=graph,
+            names=_names(record),
+            grader=grader,
+        )
+        kept = {"folder": checkpoints / fingerprint(dict(record)), "save_every": save_every}
+        yield policies, *train_team(learner, arena, policies, problems, settings, seed=seed, **kept)
+
+
+def read_settings(learning: Mapping[str, Any]) -> LoopSettings:
+    """Return the loop's part of a cell's block `learning`."""
+    each = {"epochs", "mini_batches", "micro_batch_size", "temperature"}
+    update = UpdateSettings(**{name: learning[name] for name in each})
+    names = ("iterations", "prompts", "warmup", "learning_rates", "max_tokens")
+    return LoopSettings(**{name: learning[name] for name in names}, update=update)
+
+
+def _names(record: Mapping[str, Any]) -> RunNames:
+    cell = record["cell"]
+    run = f"{cell['benchmark']}/{cell['system']}/seed{record['seed']}/{cell['stage']}"
+    return RunNames(run=run, method=cell["system"], benchmark=cell["benchmark"], phase=TRAIN, round=0)
+
+
+def write_history(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write `rows` as CSV, None as an empty field, floats so that reading them gives the same bits."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(path, text.getvalue())

@@ -1,0 +1,48 @@
+"""Entry of the rule train_baseline."""
+
+import json
+from pathlib import Path
+
+import tyro
+
+from slmcollab import artifacts, seeding, usage
+from slmcollab.generation.calls import write_calls
+from slmcollab.marl.job import trained, write_history
+from slmcollab.marl.loop import summarise
+from slmcollab.protocol.record import TeamFiles, describe_stage
+
+
+def main(
+    *,
+    cell: str,
+    code: str,
+    seed: int,
+    files: TeamFiles,
+    checkpoints: Path,
+    save_every: int,
+    job: str,
+    workers: int,
+    adapters: Path,
+    training: Path,
+    history: Path,
+    calls: Path,
+) -> None:
+    """Train a baseline by reinforcement learning; a killed job goes on after its last checkpoint."""
+    settings = json.loads(cell)
+    seeding.fix_threads(settings["numeric_threads"])
+    record = describe_stage(settings, code, seed, files)
+    kept = {"checkpoints": checkpoints, "save_every": save_every}
+    with trained(record, files, workers=workers, job=job, **kept) as (policies, rows, made):
+        policies.write(adapters)
+        write_history(history, rows)
+        write_calls(calls, made)
+        slots = {slot: summarise(rows, slot) for slot in settings["slots"]}
+        counts = {"num_prompts": sum(row["num_questions"] for row in rows), "num_rollouts": len(made)}
+        digests = {name: artifacts.digest(path) for name, path in {"adapters": adapters, "calls": calls}.items()}
+        written = {"stage": settings["stage"], "slots": slots, **counts, "outputs": digests}
+        artifacts.write_json(training, record | {"before": files.read_before()} | written)
+    usage.report_usage()
+
+
+if __name__ == "__main__":
+    tyro.cli(main, config=(tyro.conf.OmitArgPrefixes,))
