@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-from learners import loop_settings, make_policies
+from learners import LORA, loop_settings, make_policies
 
 from slmcollab.marl.batches import Row, divide, pad
 from slmcollab.marl.objectives import Grpo, Ppo
+from slmcollab.marl.policies import Policies
 from slmcollab.marl.update import update
 
 GRPO, PPO = Grpo(0.2, 0.1), Ppo(0.2, 0.1, 0.1, 0.2, 1.0, 0.95)
@@ -101,6 +102,31 @@ def test_micro_batches_change_only_rounding(members):
     # AdamW's first step is the gradient's sign: where that is rounding, weights may differ by two steps of 1e-3.
     for one in found[1:]:
         assert ((one - found[0]).abs() > 1e-5).float().mean() < 0.02
+
+
+def test_half_precision_and_recomputed_activations_still_start_at_ratio_1(members):
+    """As on a GPU: bf16 weights with fp32 LoRA, activations computed again in the backward pass."""
+    for name, objective in (("magrpo", GRPO), ("maporl", PPO)):
+        policies = Policies(members, LORA, dtype="bfloat16", seed=0, has_values=name == "maporl", batch_size=8)
+        policy = policies.slots["a1"]
+        assert policy.model.dtype == torch.bfloat16
+        assert {weight.dtype for weight in policy.weights} == {torch.float32}
+        policy.model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        for _ in range(2):
+            found = update(policy, MANY, objective, settings(micro_batch_size=5), rate=0.01, seed=0)
+            assert found["ratio_first"] == 0.0
+        assert found["kl"] > 0
+
+
+def test_recomputing_activations_changes_no_bit(members):
+    found = []
+    for recompute in (False, True):
+        policy = make_policies(members, "magrpo").slots["a2"]
+        if recompute:
+            policy.model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        update(policy, MANY, GRPO, settings(epochs=2), rate=0.01, seed=0)
+        found.append(copies(policy))
+    assert all(map(torch.equal, *found))
 
 
 def test_rows_are_dealt_out_once_each_by_the_seed_and_by_length():

@@ -11,21 +11,20 @@ from slmcollab.graph.nodes import Question
 from slmcollab.marl.learner import Learner
 from slmcollab.teams import magrpo
 
+RIGHT = {"n 0": 2, "n 1": 1}
 QUESTIONS = [Question(problem, 0, 7) for problem in PROBLEMS[:2]]
 
 
 class Turns:
     """All agents say the same: of n0 the answers are 1, 1, 0, 0 in its four episodes, of n1 they are 1, 0, 0, 0."""
 
-    RIGHT = {"n 0": 2, "n 1": 1}
-
     def generate(self, requests, decoding):
         seen, found = Counter(), []
         for request in requests:
-            task = next(name for name in self.RIGHT if f"What is {name}" in request.messages[-1]["content"])
+            task = next(name for name in RIGHT if f"What is {name}" in request.messages[-1]["content"])
             episode = seen[task] // 3
             seen[task] += 1
-            found.append(Response(said(int(episode < self.RIGHT[task])), 7, 2, STOP, (6, 7)))
+            found.append(Response(said(int(episode < RIGHT[task])), 7, 2, STOP, (6, 7)))
         return found
 
 

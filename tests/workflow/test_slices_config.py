@@ -5,6 +5,8 @@ import slices_names
 from config_rules import TAUGHT
 from test_config_check import DELETED, LOADERS, PAPER, SMALL, TINY, checked, edited, read
 
+from slmcollab import choice
+from slmcollab.graph.prompt import read_graph_prompt
 from slmcollab.protocol.prompt import PLACEHOLDERS, read_prompt
 from slmcollab.supervision.evaluator import PLACEHOLDERS as OF_EVALUATOR
 from slmcollab.supervision.evaluator import read_evaluator_prompt
@@ -134,7 +136,15 @@ def test_every_shipped_prompt_is_of_one_kind_and_can_be_read_as_that():
         ("evaluator", "prompt"): read_evaluator_prompt,
     }
     found = [(name, kind) for kind in slices_names.PROMPT_KINDS for name in slices_names.prompts(*kind)]
-    assert sorted(name for name, _ in found) == sorted(file.stem for file in slices_names.PROMPTS.glob("*.txt"))
+    of_methods = {
+        block["prompt"] for config in (PAPER, TINY) for block in config["systems"].values() if "prompt" in block
+    }
+    others = {file.stem for file in slices_names.PROMPTS.glob("*.txt")} - of_methods
+    assert sorted(name for name, _ in found) == sorted(others)
+    for config in (PAPER, TINY):
+        for block in [block for block in config["systems"].values() if "method" in block]:
+            kinds = choice.get(choice.TEAM, block["method"]).KINDS
+            assert read_graph_prompt(slices_names.PROMPTS / f"{block['prompt']}.txt", kinds).sections
     for name, kind in found:
         assert read_as[kind](slices_names.PROMPTS / f"{name}.txt").sections
 

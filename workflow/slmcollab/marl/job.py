@@ -41,6 +41,8 @@ def trained(
     own = {name: value for name, value in learning.items() if name in module.LEARNING}
     settings, learner = read_settings(learning), module.learner(cell["settings"], own)
     members = read_members(cell, files.manifests, files.start)
+    if len(settings.learning_rates) != len(members):
+        raise ValueError(f"learning.learning_rates: {len(settings.learning_rates)} for {len(members)} slots")
     graph = replace(GraphSettings(**cell["graph"]), temperature=learning["temperature"], top_p=learning["top_p"])
     how = {"dtype": cell["dtype"], "batch_size": cell["generation"]["batch_size"]}
     scoring, problems = cell["scoring"], read_problems(files.problems)

@@ -82,7 +82,10 @@ def train_team(
 ) -> tuple[list[dict[str, Any]], list[Call]]:
     """Train the policies in place; return a row of history for each iteration, and all calls.
 
-    folder: for checkpoints of this very run, of which the last whole one is where it goes on.
+    folder: for checkpoints of this very run, of which the last whole one is where it goes on. A row tells of the team
+    mean_reward and accuracy of its answers, before the iteration's update, and of each slot {slot}/: num_examples
+    (responses that were trained), num_tokens of these, mean_reward and credit_std of its samples, what `update` says,
+    and anomaly_share, the part of all its responses, retries too, that broke their form. None: there was nothing.
     """
     history, calls = keeping.resume(folder, policies)
     for iteration in range(len(history), settings.iterations):

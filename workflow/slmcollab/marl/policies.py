@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from jaxtyping import Float, Int
 from peft import PeftModel, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedTokenizerBase
 
 from slmcollab.artifacts import replacing, write_json
@@ -55,8 +57,8 @@ class Policy:
         inputs = {"input_ids": batch.ids, "attention_mask": batch.mask, "position_ids": positions}
         with hook:
             logits = self.model(**inputs, use_cache=False, logits_to_keep=batch.said.shape[1] + 1).logits[:, :-1]
-        logits = logits.float() / temperature
-        log_probs = logits.gather(-1, batch.said.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(dim=-1)
+        rows = zip(logits, batch.said, strict=True)  # one by one, or a vocabulary in fp32 fills the memory
+        log_probs = torch.stack([checkpoint(_log_probs, *row, temperature, use_reentrant=False) for row in rows])
         values = None if self.values is None else self.values(states[0][:, :-1].float()).squeeze(-1)
         return log_probs, values
 
@@ -87,6 +89,13 @@ class Policy:
         folder.mkdir()
         save_file(self.adapter(), folder / WEIGHTS)
         write_json(folder / CONFIG, config | {"base_model_name_or_path": self.member.model, "inference_mode": True})
+
+
+def _log_probs(
+    logits: Float[Tensor, "token vocabulary"], said: Int[Tensor, " token"], temperature: float | int
+) -> Float[Tensor, " token"]:
+    logits = logits.float() / temperature
+    return logits.gather(-1, said.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(dim=-1)
 
 
 class Policies:
