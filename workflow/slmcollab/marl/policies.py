@@ -21,6 +21,8 @@ from slmcollab.models.adapters import CONFIG, WEIGHTS, LoraSettings, load_adapte
 from slmcollab.models.hub import load_model, load_tokenizer
 from slmcollab.seeding import derive
 
+_MOST_LOGITS = 2**28  # of a large vocabulary, in fp32 at one time: 1 GiB
+
 
 class Policy:
     """A slot's own weights on a model that it may share: LoRA, and a value head that starts at 0, if it has one."""
@@ -57,8 +59,9 @@ class Policy:
         inputs = {"input_ids": batch.ids, "attention_mask": batch.mask, "position_ids": positions}
         with hook:
             logits = self.model(**inputs, use_cache=False, logits_to_keep=batch.said.shape[1] + 1).logits[:, :-1]
-        rows = zip(logits, batch.said, strict=True)  # one by one, or a vocabulary in fp32 fills the memory
-        log_probs = torch.stack([checkpoint(_log_probs, *row, temperature, use_reentrant=False) for row in rows])
+        rows = max(1, _MOST_LOGITS // logits[0].numel())
+        parts = zip(logits.split(rows), batch.said.split(rows), strict=True)
+        log_probs = torch.cat([checkpoint(_log_probs, *part, temperature, use_reentrant=False) for part in parts])
         values = None if self.values is None else self.values(states[0][:, :-1].float()).squeeze(-1)
         return log_probs, values
 
@@ -92,8 +95,8 @@ class Policy:
 
 
 def _log_probs(
-    logits: Float[Tensor, "token vocabulary"], said: Int[Tensor, " token"], temperature: float | int
-) -> Float[Tensor, " token"]:
+    logits: Float[Tensor, "row token vocabulary"], said: Int[Tensor, "row token"], temperature: float | int
+) -> Float[Tensor, "row token"]:
     logits = logits.float() / temperature
     return logits.gather(-1, said.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(dim=-1)
 
