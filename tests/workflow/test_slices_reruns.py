@@ -97,6 +97,55 @@ def test_a_clip_concerns_refinement_alone(slices):
     assert planned(again) == {"refine_team", "answer_with_team", "score_team", *TABLES}
 
 
+def test_an_edit_of_a_method_concerns_its_row_alone(slices):
+    edit(slices, "teams/mad.py", "def ", "UNUSED = 1\n\n\ndef ")
+    found = slices.planned("all")
+    assert found["answer_with_baseline"] == {f"{RUNS}/mad/seed0/eval/calls.parquet"}
+    assert found["score_team"] == {f"{RUNS}/mad/seed0/eval/scores.json"}
+    assert set(found) == {
+        "answer_with_baseline",
+        "score_team",
+        *TABLES - {"plot_slices_figure3", "plot_slices_figure5"},
+    }
+
+
+def test_an_edit_of_a_prompt_concerns_the_methods_that_show_it(slices):
+    prompt = slices.folder / "workflow/prompts/toy_marl.txt"
+    prompt.write_text(prompt.read_text() + "\n")
+    found = slices.planned("all")
+    assert found["train_baseline"] == {f"{RUNS}/magrpo/seed0/trained/adapters"}
+    assert "search_workflow" not in found
+    assert found["answer_with_baseline"] == {f"{RUNS}/magrpo/seed0/eval/calls.parquet"}
+
+
+def test_an_edit_of_the_search_does_not_train_again(slices):
+    edit(slices, "search/tree.py", "def ", "UNUSED = 1\n\n\ndef ")
+    found = slices.planned("all")
+    assert "train_baseline" not in found
+    assert found["search_workflow"] == {f"{RUNS}/aflow/seed0/search/workflow.json"}
+
+
+def test_a_killed_training_of_policies_goes_on_and_ends_with_the_same_weights(slices, finished_slices):
+    target = f"{RUNS}/magrpo/seed0/trained/adapters"
+    stage = slices.run / "checkpoints/slices/toy_gsm_hard/magrpo/seed0/trained"
+    shutil.rmtree(slices.run / target)
+    log = slices.run / "results/logs/train_baseline/toy_gsm_hard/magrpo/seed0.log"
+    log.unlink()
+    process = slices.start(target, "--nolock", start_new_session=True)
+    deadline = time.monotonic() + 120
+    while not (log.exists() and "iteration 2:" in log.read_text()):
+        assert time.monotonic() < deadline, "no iteration was finished"
+        assert process.poll() is None, "it ended before it could be killed"
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert any(stage.iterdir())
+    slices.snakemake(target, "--nolock")
+    for name in ("adapters/a1/adapter_model.safetensors", "history.csv", "calls.parquet"):
+        made, before = (checkout.run / RUNS / "magrpo/seed0/trained" / name for checkout in (slices, finished_slices))
+        assert made.read_bytes() == before.read_bytes(), name
+
+
 def test_a_rebuild_gives_the_same_bytes(slices, finished_slices):
     shutil.rmtree(slices.run / "results/slices")  # a table that is there would be up to date without its runs
     slices.snakemake("results/slices/table1.csv", "results/slices/table_roles.csv", "--cores", "1")
