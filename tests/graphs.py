@@ -65,7 +65,8 @@ def play(method, texts, prompt, team=TEAM, settings=SETTINGS, seed=0):
 
 def prompt_of(module):
     """Return the prompt file of a method, read as its step reads it."""
-    return read_graph_prompt(PROMPTS / f"{module.__name__.rpartition('.')[2]}.txt", module.KINDS)
+    name = "marl" if hasattr(module, "learner") else module.__name__.rpartition(".")[2]
+    return read_graph_prompt(PROMPTS / f"{name}.txt", module.KINDS)
 
 
 def read(episode):

@@ -91,11 +91,12 @@ def test_attempts(retries):
 
 
 def test_decodings_are_asked_apart_and_may_be_set_for_all():
-    graph = Graph([node("a", temperature=0.5), node("b", "a2"), node("c", "a3", temperature=0.5, kind="pick")])
+    graph = Graph([node("a", temperature=0.5), node("b", "a2"), node("c", "a3", temperature=0.5)])
     texts = {"q": {"a1": [1], "a2": [2], "a3": [1]}}
-    _, backend = play(graph, texts, PROMPT, settings=GraphSettings(9, 0.95, 1, budgets={"pick": 20}))
+    _, backend = play(graph, texts, PROMPT, settings=GraphSettings(9, 0.95, 1))
     found = [(each.max_new_tokens, each.temperature, each.top_p) for each in backend.decodings]
-    assert found == [(9, 0.5, 0.95), (9, 0.0, 0.95), (20, 0.5, 0.95)]
+    assert found == [(9, 0.5, 0.95), (9, 0.0, 0.95)]
+    assert backend.asked == [["a1", "a3"], ["a2"]]
     _, backend = play(graph, texts, PROMPT, settings=GraphSettings(9, 1.0, 1, temperature=0.7))
     assert [each.temperature for each in backend.decodings] == [0.7]
 

@@ -25,12 +25,12 @@ class Interrupted:
         return self.policies.generate(requests, decoding)
 
 
-def learn(members, name, folder, *, stop=None, save_every=100, iterations=20, changes=None, **settings):
+def learn(members, name, folder, *, seed=0, stop=None, save_every=100, iterations=20, changes=None, **settings):
     policies = make_policies(members, name)
     backend = Interrupted(policies, stop)
     how = loop_settings(iterations=iterations, **settings)
     with make_arena(backend, members) as arena:
-        kept = {"seed": 0, "folder": folder, "save_every": save_every}
+        kept = {"seed": seed, "folder": folder, "save_every": save_every}
         history, calls = train_team(make_learner(name, **(changes or {})), arena, policies, PROBLEMS, how, **kept)
     return policies, history, calls, backend
 
@@ -80,12 +80,13 @@ def test_a_checkpoint_that_is_not_whole_or_of_another_run_is_not_read(members, t
 
 
 def test_another_seed_learns_something_else_and_the_same_the_same(members, tmp_path):
-    def bits(name):
-        return torch.cat(
-            [w.flatten() for w in learn(members, "magrpo", tmp_path / name, iterations=2)[0].slots["a2"].weights]
-        )
+    def bits(name, seed):
+        policies, *_ = learn(members, "magrpo", tmp_path / name, seed=seed, iterations=2)
+        return torch.cat([weight.flatten() for weight in policies.slots["a2"].weights])
 
-    assert torch.equal(bits("one"), bits("two"))
+    first = bits("one", 0)
+    assert torch.equal(first, bits("two", 0))
+    assert not torch.equal(first, bits("three", 1))
 
 
 def test_questions_are_drawn_without_replacement_until_all_were_drawn():

@@ -54,6 +54,12 @@ def test_a_workflow_that_is_often_changed_gives_way():
     assert choose_parent([*tree, trial(2, 0), trial(3, 0)], 0.7).iteration == 1
 
 
+def test_all_visits_are_counted_and_one_more():
+    # n: 2 and 1, N = 3. ln 4 = 1.3863: 0.5 + 0.8326 = 1.3326, 0.175 + 1.1774 = 1.3524. With ln 3 = 1.0986 it would be
+    # the start: 0.5 + 0.7412 = 1.2412, 0.175 + 1.0481 = 1.2231.
+    assert choose_parent([trial(0, None, 0.5), trial(1, 0, 0.175)], 1.0).iteration == 1
+
+
 def test_equal_parents_go_to_the_earliest():
     assert choose_parent([trial(0, None, 0.5), trial(1, 0, 0.5), trial(2, 0, 0.5)], 0.0).iteration == 0
     assert choose_parent([trial(0, None, 0.5), trial(1, 0, 0.5), trial(2, 0, 0.5)], 1.4).iteration == 1

@@ -150,7 +150,7 @@ def test_open_texts_are_ranked_by_their_score_first(tmp_path, grader):
     assert tree.best(trials).iteration == 1
 
 
-def test_answers_of_which_nothing_is_known_do_not_count(grader, monkeypatch):
+def test_answers_of_which_nothing_is_known_count_as_wrong(grader, monkeypatch):
     verdicts = {
         "right": Score(1.0, True, ""),
         "wrong": Score(0.25, False, ""),
@@ -160,14 +160,14 @@ def test_answers_of_which_nothing_is_known_do_not_count(grader, monkeypatch):
     }
     monkeypatch.setattr(grader, "grade", lambda answers, problems: [verdicts[answer] for answer in answers])
     found = grade(list(verdicts), PROBLEMS[:5], TEAM, grader)
-    # (1 + 0) / 2 and (1 + 0.25) / 2
-    assert (found.accuracy, found.score, found.num_graded) == (0.5, 0.625, 2)
+    # (1 + 0) / 5 and (1 + 0.25) / 5: what nobody can check wins nothing.
+    assert (found.accuracy, found.score, found.num_graded) == (0.2, 0.25, 2)
     assert found.failures == (("n1", "wrong"),)
     assert grade(["late", "absent"], PROBLEMS[:2], TEAM, grader) is None
     monkeypatch.setattr(grader.module, "RUNS_PROGRAMS", True, raising=False)
-    # A program that runs out of time has failed: (1 + 0 + 0) / 3.
+    # A program that runs out of time has failed, and is shown to the optimiser.
     found = grade(list(verdicts), PROBLEMS[:5], TEAM, grader)
-    assert (found.accuracy, found.num_graded, found.failures[1]) == (pytest.approx(1 / 3), 3, ("n2", "late"))
+    assert (found.accuracy, found.num_graded, found.failures[1]) == (0.2, 3, ("n2", "late"))
 
 
 def test_a_workflow_that_cannot_be_graded_is_refused_and_as_start_stops_the_search(tmp_path, grader, monkeypatch):

@@ -52,12 +52,14 @@ def test_the_last_iteration_votes():
 
 
 def test_the_recruiter_knows_capacities_and_specialists_their_own_role():
-    (episode,), _ = play(METHOD, {"q": script(9)}, PROMPT)
+    (episode,), _ = play(METHOD, {"q": script(0, 0, 0)}, PROMPT)
     shown = read(episode)
     assert "a1: low capacity\na2: mid capacity\na3: high capacity" in shown["recruiter"]
-    assert "Your role: You count.\n" in shown["a1-0"]
-    assert "Your role: You check $question ${role}.\n" in shown["a2-0"]  # a text, not a template
-    assert "You count." not in shown["a2-0"] + shown["a3-0"]
+    for number in range(3):
+        assert "Your role: You count.\n" in shown[f"a1-{number}"]
+        assert "Your role: You check $question ${role}.\n" in shown[f"a2-{number}"]  # a text, not a template
+        assert "Your role: You lead.\n" in shown[f"a3-{number}"]
+        assert "You count." not in shown[f"a2-{number}"] + shown[f"a3-{number}"]
 
 
 def test_specialists_work_in_parallel_and_then_see_all_attempts_and_the_advice():
@@ -99,11 +101,6 @@ def test_questions_of_different_length_are_asked_together():
     assert together == [play(METHOD, {name: texts[name]}, PROMPT)[0][0] for name in texts]
 
 
-def test_gold_and_hidden_tests_reach_no_prompt():
-    (episode,), _ = play(METHOD, {"q": script(0, 0, 0)}, PROMPT)
-    assert all("GOLD" not in text and "HIDDEN" not in text for text in read(episode).values())
-
-
 @pytest.mark.parametrize(
     ("answer", "score"),
     [
@@ -118,6 +115,8 @@ def test_scores(answer, score):
 def test_roles_are_read_line_by_line():
     text = "Here:\n**a1**: bold\n* a2 : two: parts\na2: again\na9: nobody\na3:\n"
     assert agentverse.roles(text, TEAM) == {"a1": "bold", "a2": "two: parts"}
+    text = "A1: capital\n2. a2: numbered\n- `a3` (high capacity): named\na10: nobody"
+    assert agentverse.roles(text, TEAM) == {"a1": "capital", "a2": "numbered", "a3": "named"}
 
 
 def test_capacities_follow_size():

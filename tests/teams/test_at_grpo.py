@@ -23,6 +23,11 @@ class Drawn:
         return [Response(said(request.seed % 2), 7, 2, STOP, (6, 7)) for request in requests]
 
 
+class FirstRight:
+    def generate(self, requests, decoding):
+        return [Response(said(int(place == 0)), 7, 2, STOP, (6, 7)) for place, _ in enumerate(requests)]
+
+
 @pytest.mark.parametrize(("rounds", "calls"), [(1, 3), (2, 6), (4, 12)])
 def test_slots_take_turns(rounds, calls):
     (episode,), backend = play(at_grpo.build({"rounds": rounds}), {"q": {slot: [1] * rounds for slot in SIZES}}, PROMPT)
@@ -70,7 +75,8 @@ def test_candidates_are_trained_and_what_continues_them_is_not():
     with make_arena(backend, MEMBERS) as arena:
         harvest = learner.harvest(arena, QUESTIONS)
     assert backend.number == 2 * 48
-    assert len(harvest.episodes) == len(harvest.outcomes) == 2 * 3 * 8
+    assert len(harvest.episodes) == 2 * 3 * 8
+    assert len(harvest.outcomes) == 2 * 8  # later turns start from a reply that was chosen
     assert Counter(sample.asked.node.name for sample in harvest.samples) == dict.fromkeys(
         ("turn-0", "turn-1", "turn-2"), 16
     )
@@ -93,6 +99,15 @@ def test_a_candidates_advantage_is_among_those_of_its_question_turn_and_agent():
         expected = [0.0 if deviation == 0 else (reward - mean) / (deviation + 1e-4) for reward in rewards]
         assert [sample.credit for sample in samples] == pytest.approx(expected)
     assert any(sample.credit for sample in harvest.samples)
+
+
+@pytest.mark.parametrize(("limit", "credit"), [(None, 0.70701), (0.5, 0.5)])
+def test_advantages_may_be_held(limit, credit):
+    # Of two candidates the first is right: mean 1/2, sample deviation 0.70711; 0.5 / 0.70721 = 0.70701.
+    with make_arena(FirstRight(), MEMBERS) as arena:
+        harvest = make_learner("at_grpo", train_turns=1, branches=2, max_advantage=limit).harvest(arena, QUESTIONS[:1])
+    assert [sample.reward for sample in harvest.samples] == [1.0, 0.0]
+    assert [sample.credit for sample in harvest.samples] == pytest.approx([credit, -credit], abs=1e-5)
 
 
 @pytest.mark.parametrize(("rounds", "turns", "key"), [(0, 3, "settings.rounds"), (1, 0, "learning.train_turns")])

@@ -85,8 +85,3 @@ def test_questions_are_asked_together_and_go_as_they_would_alone():
     together, backend = play(SWARM, texts, PROMPT)
     assert [len(requests) for requests in backend.rounds] == [6, 2, 4, 2]
     assert together == [play(SWARM, {name: SEVEN}, PROMPT)[0][0] for name in texts]
-
-
-def test_gold_and_hidden_tests_reach_no_prompt():
-    (episode,), _ = play(SWARM, {"q": SEVEN}, PROMPT)
-    assert all("GOLD" not in text and "HIDDEN" not in text for text in read(episode).values())

@@ -14,20 +14,21 @@ from slmcollab.teams import maporl
 QUESTION = Question(PROBLEMS[0], 0, 7)
 # Right are: a1 of round 0, a1 and a2 of round 1, and all of round 2.
 SAID = {"a1": [1, 1, 1], "a2": [2, 1, 1], "a3": ["broken", 3, 1]}
+LED = {"a1": [0, 1, 1], "a2": [0, 0, 1], "a3": [0, 0, 1]}  # right are: none, a1, all
 
 
 class Script:
-    def __init__(self):
-        self.texts = {slot: iter(texts) for slot, texts in SAID.items()}
+    def __init__(self, texts):
+        self.texts = {slot: iter(each) for slot, each in texts.items()}
 
     def generate(self, requests, decoding):
         texts = [next(self.texts[request.slot]) for request in requests]
         return [Response(text if isinstance(text, str) else said(text), 7, 2, STOP, (6, 7)) for text in texts]
 
 
-def harvest(settings=None, **changes):
-    learner = make_learner("maporl", settings or {"rounds": 3}, episodes=1, **changes)
-    with make_arena(Script(), MEMBERS) as arena:
+def harvest(texts=SAID, **changes):
+    learner = make_learner("maporl", {"rounds": 3}, episodes=1, **changes)
+    with make_arena(Script(texts), MEMBERS) as arena:
         return learner.harvest(arena, [QUESTION])
 
 
@@ -61,17 +62,25 @@ def test_each_answer_earns_its_own_verdict_and_what_follows():
     assert [sample.asked.call.text for sample in found.samples][2] == "broken"  # it learns, too
 
 
-def test_the_bonus_is_added_with_either_sign():
-    # s: [1 0 0], [1 1 0], [1 1 1]. Round 1: a1's peers go from 1/2 to 1, no change; a2 became right, its peers (1, 0)
-    # at 1/2: nothing; they go from 1/2 to 1: nothing. a3 stays wrong, its peers stay right. Round 2: a3 became right
-    # where its peers were right: a0 = 1.
-    plain, found, official = (
-        credits(harvest(**one)) for one in ({}, {"bonus": [1.0] * 4}, {"bonus": [1.0] * 4, "official_sign": True})
-    )
-    assert {name: found[name] - plain[name] for name in plain} == pytest.approx(
-        dict.fromkeys(plain, 0.0) | {"a3-2": 1.0}
-    )
-    assert official == pytest.approx(found)
+@pytest.mark.parametrize(
+    ("texts", "official_sign", "earned"),
+    [
+        # s: [1 0 0], [1 1 0], [1 1 1]. Round 1: a1's peers go from 1/2 to 1, no change; a2 became right, its peers
+        # (1, 0) at 1/2: nothing; they go from 1/2 to 1: nothing. a3 stays wrong, its peers stay right. Round 2: a3
+        # became right where its peers were right: a0 = 1. Nobody's influence is paid: the sign changes nothing.
+        (SAID, False, {"a3-2": 1.0}),
+        (SAID, True, {"a3-2": 1.0}),
+        # s: [0 0 0], [1 0 0], [1 1 1]. Round 1: a1 became right where its peers were wrong: a1 = 2; it is right, and
+        # they go from 0 to 1: a3 = 8, so 2 + 8, with the official sign 2 - 8. a2 and a3 stay wrong, their peers are at
+        # 1/2. Round 2: a1 stays right; a2 and a3 became right where their peers were at 1/2: nothing.
+        (LED, False, {"a1-1": 10.0}),
+        (LED, True, {"a1-1": -6.0}),
+    ],
+)
+def test_the_bonus_is_added_with_either_sign(texts, official_sign, earned):
+    plain = credits(harvest(texts))
+    found = credits(harvest(texts, bonus=[1.0, 2.0, 4.0, 8.0], official_sign=official_sign))
+    assert {name: found[name] - plain[name] for name in plain} == pytest.approx(dict.fromkeys(plain, 0.0) | earned)
 
 
 def test_an_episode_of_which_an_answer_is_not_known_is_left_out(monkeypatch):

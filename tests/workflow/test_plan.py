@@ -75,7 +75,7 @@ def test_the_paper_grid_is_planned_in_a_clean_clone_without_slurm_and_conda(clon
 
 
 @pytest.mark.parametrize(
-    ("profile", "trainings"), [("slurm", 150), ("workflow/profiles/tiny", 9), ("workflow/profiles/small", 2)]
+    ("profile", "trainings"), [("slurm", 150), ("workflow/profiles/tiny", 8), ("workflow/profiles/small", 2)]
 )
 def test_everything_of_each_scale_is_planned(clone, profile, trainings):
     command = [sys.executable, "-m", "snakemake", "all", "--dry-run", "--profile", profile, "--sdm", "env-modules"]

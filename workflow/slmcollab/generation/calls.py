@@ -19,8 +19,9 @@ class Call:
     """One invocation. id is unique in its file; retry_of is the id of the call that it repeats, else None.
 
     run is {benchmark}/{method}/seed{seed}/{stage}; agent is the slot that spoke, in step `step` (from 0) of sample
-    `sample` on question qid. model_b: parameters in billions. parse_ok: whether the response kept to its form; answer,
-    reasoning, action and target are what could be parsed, anomaly what was wrong. output_ids: see Response.
+    `sample` on question qid; round: of refinement, in a baseline the level of its graph. model_b: parameters in
+    billions. parse_ok: whether the response kept to its form; answer, reasoning, action and target are what could be
+    parsed, anomaly what was wrong. output_ids: see Response.
     """
 
     id: str

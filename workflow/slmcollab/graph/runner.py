@@ -18,18 +18,17 @@ from slmcollab.seeding import derive
 class GraphSettings:
     """How nodes are asked: tokens of a response, and further attempts at one that breaks its form.
 
-    temperature: of every node, None for each node's own. budgets: kind -> tokens, where they are not max_new_tokens.
+    temperature: of every node, None for each node's own.
     """
 
     max_new_tokens: int
     top_p: float
     retries: int
     temperature: float | None = None
-    budgets: Mapping[str, int] = field(default_factory=dict)
 
     def decoding(self, node: Node) -> Decoding:
         temperature = node.temperature if self.temperature is None else self.temperature
-        return Decoding(self.budgets.get(node.kind, self.max_new_tokens), temperature, self.top_p)
+        return Decoding(self.max_new_tokens, temperature, self.top_p)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ class Sample:
 class Harvest:
     """What questions brought: everything that was said, the team's outcomes, and the responses that are trained.
 
-    outcomes: of each episode, None where nothing is known of the team's answer.
+    outcomes: of the team as it is, None where nothing is known of its answer; an episode that goes on from a reply
+    which was chosen for its outcome has none here.
     """
 
     episodes: Sequence[Episode]

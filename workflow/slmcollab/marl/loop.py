@@ -110,7 +110,7 @@ def _describe(harvest: Harvest) -> dict[str, Any]:
     return {
         "mean_reward": fmean(outcome.value for outcome in known) if known else None,
         "accuracy": fmean(outcome.correct for outcome in known) if known else None,
-        "num_episodes": len(harvest.outcomes),
+        "num_episodes": len(harvest.episodes),
         "num_unjudged": len(harvest.outcomes) - len(known),
     }
 

@@ -37,7 +37,7 @@ def slices_latex(rows: Sequence[SystemRow], grid: Mapping[str, Any]) -> str:
     caption = (
         "Systems in percent points, two metrics a benchmark. Arrows: distance to the mean of the baselines."
         f" † p at most {ALPHA} in a paired test over questions to {grid['reference']} (McNemar's exact test for right"
-        " or wrong and one run a side, else the bootstrap),"
+        " or wrong and one run a side, else the bootstrap, as for programs in several languages), whichever is better,"
         f" ‡ after Holm's correction over the {num_tests} tests of baselines on these metrics."
         f"{printed} Scores of steps come from {grid['step_scorer']}. {note}"
     )

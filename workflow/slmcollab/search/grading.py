@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from statistics import fmean
 
 from slmcollab.artifacts import Problem
 from slmcollab.graph.nodes import Team
@@ -14,14 +13,15 @@ from slmcollab.search.tree import Measured
 def grade(answers: Sequence[str], problems: Sequence[Problem], team: Team, grader: Grader) -> Measured | None:
     """Return how these answers, one to each problem, do; None where no answer could be graded.
 
-    An answer of which nothing is known (its scorer raised, its check ran out of time or was not run) does not count; a
-    program that ran out of time has failed.
+    An answer of which nothing is known (its scorer raised, its check ran out of time or was not run) counts as wrong:
+    no workflow may win by answers that nobody can check.
     """
     scores = [_settled(score, grader) for score in grader.grade(answers, problems)]
     graded = [score for score in scores if score.error is None]
     if not graded:
         return None
-    accuracy, score = fmean(one.correct for one in graded), fmean(one.score for one in graded)
+    # ASSUME: in AFlow's search an answer that cannot be graded counts as wrong.
+    accuracy, score = (sum(getattr(one, name) for one in graded) / len(scores) for name in ("correct", "score"))
     # ASSUME: AFlow ranks workflows by accuracy and then mean score, on open texts the other way round.
     ranked = (score, accuracy) if team.equality is None else (accuracy, score)
     together = zip(problems, answers, scores, strict=True)

@@ -9,8 +9,8 @@ from slmcollab.search.workflow import Compiled, read_workflow
 KINDS = {
     "solve": {"instruction"},
     "revise": {"instruction"},
-    "ensemble": {},
-    "extract": {},
+    "ensemble": set(),
+    "extract": set(),
     "propose": {"workflow", "accuracy", "score", "num_questions", "failures", "team", "max_nodes", "max_characters"},
     "failure": {"answer"},
 }

@@ -11,7 +11,8 @@ from slmcollab.graph.vote import team_answer
 KINDS = {"recruit": {"capacities"}, "solve": {"role"}, "revise": {"role", "advice"}, "evaluate": set()}
 SETTINGS = ("iterations", "accept", "first_temperature", "temperature")
 RECRUITER, TOP_SCORE = "recruiter", 10
-_SCORE = re.compile(r"(?:score\s*[:=]?\s*)?(\d+(?:\.\d+)?)(?:\s*/\s*10)?\.?", re.IGNORECASE | re.ASCII)
+_SCORE = re.compile(r"(?:score\s*[:=]?\s*)?(\d+(?:\.\d+)?)(?:\s*(?:/|out of)\s*10)?\.?", re.IGNORECASE | re.ASCII)
+_MARKS = "*_`"  # what may stand around a score or a slot
 
 
 @dataclass(frozen=True)
@@ -71,19 +72,22 @@ def capacities(team: Team) -> str:
 
 
 def roles(text: str, team: Team) -> dict[str, str]:
-    """Return slot -> role of a text with a line `slot: role` for each; a slot's first line counts."""
+    """Return slot -> role of a text with a line `slot: role` for each; a slot's first line counts.
+
+    A line may be numbered, and say more of its slot before the colon, such as its capacity.
+    """
+    slots = "|".join(map(re.escape, team.slots))
+    form = re.compile(rf"\W*(?:\d+[.)]\W*)?({slots})\b[^:]*:[ \t{_MARKS}]*(\S.*)", re.IGNORECASE)
+    by_name = {slot.lower(): slot for slot in team.slots}
     found: dict[str, str] = {}
-    for line in text.split("\n"):
-        head, _, role = line.partition(":")
-        slot = head.strip(" \t-*`")
-        if slot in team.sizes and role.strip():
-            found.setdefault(slot, role.strip())
+    for line in filter(None, map(form.fullmatch, text.split("\n"))):
+        found.setdefault(by_name[line[1].lower()], line[2].strip())
     return found
 
 
 def score(answer: str) -> float | None:
-    """Return the score of an evaluation, such as 7, 7.5, 7/10 or "score: 7", None where it is no number up to 10."""
-    found = _SCORE.fullmatch(answer.strip())
+    """Return the score of an evaluation, such as 7, 7/10, **7** or "score: 7", None where it is no number up to 10."""
+    found = _SCORE.fullmatch(answer.strip().strip(_MARKS).strip())
     return float(found[1]) if found and float(found[1]) <= TOP_SCORE else None
 
 

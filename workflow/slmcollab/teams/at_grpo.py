@@ -81,7 +81,8 @@ class AtGrpo:
         advantages = group_advantages(keys, rewards, standardise=True, limit=self.max_advantage)
         samples = [Sample(one, reward, own) for (_, one, reward), own in zip(known, advantages, strict=True)]
         episodes = [episode for _, branches in grown for episode in branches.episodes]
-        return Harvest(episodes, [outcome for _, branches in grown for outcome in branches.outcomes], samples)
+        # Later turns start from the best reply of the turn before: their outcomes say more than the policies can.
+        return Harvest(episodes, [outcome for tree in trees for outcome in tree[0].outcomes], samples)
 
 
 def build(settings: Mapping[str, Any]) -> Turns:

@@ -57,7 +57,8 @@ class Maporl:
         for episode in episodes:
             judged = {node: next(verdicts) for node in episode.said}
             rewards = self._rewards(arena.team.slots, judged)
-            samples += [Sample(asked, *2 * (rewards[asked.node.name],)) for asked in counted(episode) if rewards]
+            earned = [(asked, rewards[asked.node.name]) for asked in counted(episode)] if rewards else []
+            samples += [Sample(asked, reward, reward) for asked, reward in earned]
             outcomes.append(next(verdicts))
         return Harvest(episodes, outcomes, samples)
 
