@@ -52,7 +52,11 @@ FIGURES = {
         suffix=["pdf", "png", "csv"],
     ),
     "slices": expand(
-        "results/slices/{figure}.{suffix}", figure=["figure3", "figure4", "figure5"], suffix=["pdf", "png", "csv"]
+        "results/slices/{figure}.{suffix}",
+        figure=["figure3"] * bool(teams_shown.figure3_runs(config))
+        + ["figure4"]
+        + ["figure5"] * bool(teams_shown.figure5_runs(config)),
+        suffix=["pdf", "png", "csv"],
     ),
 }
 RECORDS = {

@@ -40,7 +40,11 @@ def test_baselines_say_what_their_blocks_hold_without_being_imported():
     }
     for name, said in found.items():
         module = choice.get(choice.TEAM, name)
-        assert said == {key: getattr(module, key) for key in ("KINDS", "SETTINGS", "LEARNING") if hasattr(module, key)}
+        assert said == {
+            key: getattr(module, key)
+            for key in ("KINDS", "SETTINGS", "LEARNING", "SEARCH", "SLOTS")
+            if hasattr(module, key)
+        }
 
 
 def test_a_baseline_that_does_not_say_it_is_named(tmp_path, monkeypatch):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from config_rules import KeyPath, got, line
+from config_rules import KeyPath, got, line, nearest
 from grid import Config
 from slices_names import PROMPTS, prompt_sections, speakers
 
@@ -12,7 +12,8 @@ ROWS = ("mad", "agentverse", "aflow", "gptswarm", "magrpo", "maporl", "at_grpo")
 REFERENCE = "cl"
 OWN = ("prompt", "settings", "search", "learning", "per_benchmark")  # keys that only a baseline has
 OTHERS = ("actions", "base", "teacher", "reward", "clip")  # and those that it has not
-SHOWN = {"seen", "complaint"}  # sections of every method's prompt beside its own kinds
+COMPLAINT, SEEN = "complaint", "seen"  # sections beside the kinds: always, and where $seen is shown
+BLOCKS = {"settings": "SETTINGS", "learning": "LEARNING", "search": "SEARCH"}  # block -> what the file calls its keys
 Teams = Mapping[str, Mapping[str, Any]]  # see choice.teams
 
 
@@ -25,17 +26,35 @@ def baseline_name_faults(config: Config, teams: Teams) -> Iterator[str]:
         if block["method"] not in teams:
             yield line((*path, "method"), got(block["method"], teams), ", ".join(sorted(teams)))
         elif "prompt" in block:
-            needed = SHOWN | set(teams[block["method"]]["KINDS"])
-            fitting = [name for name, there in prompt_sections(PROMPTS).items() if needed <= there]
-            if block["prompt"] not in fitting:
-                yield line((*path, "prompt"), got(block["prompt"], fitting), ", ".join(fitting))
-        optimiser, known = block.get("search", {}).get("optimiser"), speakers(config)
-        if optimiser is not None and optimiser not in known:
-            yield line((*path, "search", "optimiser"), got(optimiser, known), ", ".join(sorted(known)))
+            yield from _prompt_faults((*path, "prompt"), block["prompt"], set(teams[block["method"]]["KINDS"]))
         for benchmark in block.get("per_benchmark", {}):
             if benchmark not in config["benchmarks"]:
                 allowed = ", ".join(config["benchmarks"])
                 yield line((*path, "per_benchmark"), got(benchmark, config["benchmarks"]), allowed)
+        for place, blocks in _places(path, block):
+            optimiser, known = blocks.get("search", {}).get("optimiser"), speakers(config)
+            if optimiser is not None and optimiser not in known:
+                yield line((*place, "search", "optimiser"), got(optimiser, known), ", ".join(sorted(known)))
+
+
+def _places(path: KeyPath, block: Config) -> Iterator[tuple[KeyPath, Config]]:
+    """Yield a baseline's block and what it sets apart for benchmarks, each with its place."""
+    yield path, block
+    for benchmark, apart in block.get("per_benchmark", {}).items():
+        yield (*path, "per_benchmark", benchmark), apart
+
+
+def _prompt_faults(path: KeyPath, prompt: str, kinds: set[str]) -> Iterator[str]:
+    needed, known = {COMPLAINT, *kinds}, prompt_sections(PROMPTS)
+    shows = "$seen" in (PROMPTS / f"{prompt}.txt").read_text("utf-8", "replace") if prompt in known else False
+    missing = sorted((needed | ({SEEN} if shows else set())) - known.get(prompt, needed))
+    if prompt not in known:
+        fitting = [name for name, there in known.items() if needed <= there]
+        yield line(path, got(prompt, known), ", ".join(fitting) or f"a file with {', '.join(sorted(needed))}")
+    elif missing:
+        yield line(
+            path, f"{got(prompt)}, which lacks [{'], ['.join(missing)}]", f"a prompt with {', '.join(sorted(needed))}"
+        )
 
 
 def baseline_faults(config: Config, teams: Teams) -> Iterator[str]:
@@ -50,30 +69,48 @@ def baseline_faults(config: Config, teams: Teams) -> Iterator[str]:
             yield line((*path, key), got(block[key]), "no such key beside method")
         for key in [key for key in ("models", "prompt", "settings") if key not in block]:
             yield line((*path, key), "missing", f"a baseline has {key}")
-        yield from _block_faults(path, block, teams[block["method"]], config["slices"]["marl"].keys())
+        yield from _block_faults(path, block, teams[block["method"]], set(config["slices"]["marl"]) - {"lora"})
+        yield from _size_faults(path, block, teams[block["method"]], config)
     yield from _row_faults(config)
+    if config["slices"]["marl"]["lora"]["dropout"]:
+        dropout = config["slices"]["marl"]["lora"]["dropout"]
+        yield line(("slices", "marl", "lora", "dropout"), got(dropout), "0: likelihood ratios have to start at 1")
 
 
-def _block_faults(path: KeyPath, block: Config, says: Mapping[str, Any], shared: Any) -> Iterator[str]:
-    """Yield faults of settings and learning, the method's own keys, and of what is set apart for a benchmark."""
-    known = {"settings": set(says["SETTINGS"]), "learning": set(says.get("LEARNING", ()))}
-    if ("learning" in block) != ("LEARNING" in says):
-        yield line((*path, "learning"), "missing" if "LEARNING" in says else "there", "only for a method that learns")
-    for name, keys in known.items():
-        there = set(block.get(name, keys))
-        for key in sorted(keys - there):
+def _block_faults(path: KeyPath, block: Config, says: Mapping[str, Any], shared: set[str]) -> Iterator[str]:
+    """Yield faults of the keys of settings, learning and search, also of what is set apart for a benchmark."""
+    for name, file_key in BLOCKS.items():
+        keys, more = set(says.get(file_key, ())), shared if name == "learning" else set()
+        if (name in block) != (file_key in says) and name != "settings":
+            given = "missing" if file_key in says else got(block[name])
+            yield line((*path, name), given, f"{name} where the method's file has {file_key}, nowhere else")
+            continue
+        for key in sorted(keys - block.get(name, dict.fromkeys(keys)).keys()):
             yield line((*path, name, key), "missing", f"{block['method']} has {', '.join(sorted(keys))}")
-        for key in sorted(there - keys - (set(shared) if name == "learning" else set())):
-            yield line((*path, name, key), got(block[name][key]), ", ".join(sorted(keys)))
-    rates, slots = block.get("learning", {}).get("learning_rates"), len(block.get("models", ()))
-    if rates is not None and len(rates) != slots:
-        yield line((*path, "learning", "learning_rates"), got(rates), f"one for each of {slots} slots")
-    for benchmark, apart in block.get("per_benchmark", {}).items():
-        for name, values in apart.items():
-            allowed = set(block.get(name, {})) | (set(shared) if name == "learning" and "learning" in block else set())
-            for key in sorted(set(values) - allowed):
-                place = (*path, "per_benchmark", benchmark, name, key)
-                yield line(place, got(values[key]), ", ".join(sorted(allowed)) or "nothing")
+        for place, blocks in _places(path, block):
+            for key in sorted(blocks.get(name, {}).keys() - keys - more):
+                yield line(
+                    (*place, name, key), f"no such key{nearest(key, keys | more)}", ", ".join(sorted(keys | more))
+                )
+
+
+def _size_faults(path: KeyPath, block: Config, says: Mapping[str, Any], config: Config) -> Iterator[str]:
+    """Yield a fault for each number that does not fit another."""
+    slots = len(block.get("models", ()))
+    if "SLOTS" in says and slots != says["SLOTS"]:
+        yield line(
+            (*path, "models"), got(block.get("models")), f"{says['SLOTS']} models: {block['method']} is a fixed graph"
+        )
+    for place, blocks in _places(path, block):
+        rates = blocks.get("learning", {}).get("learning_rates")
+        if rates is not None and len(rates) != slots:
+            yield line((*place, "learning", "learning_rates"), got(rates), f"one for each of {slots} slots")
+    for benchmark in config["slices"]["grid"]["benchmarks"]:
+        search = {**block.get("search", {}), **block.get("per_benchmark", {}).get(benchmark, {}).get("search", {})}
+        there = config["benchmarks"][benchmark].get("num_dev", 0)
+        if search.get("dev_questions", 0) > there:
+            allowed = f"at most {there}, benchmarks.{benchmark}.num_dev"
+            yield line((*path, "search", "dev_questions"), got(search["dev_questions"]), allowed)
 
 
 def _row_faults(config: Config) -> Iterator[str]:

@@ -149,9 +149,10 @@ def figure4_cell(config: Config) -> dict[str, Any]:
 
 
 def figure3_runs(config: Config) -> list[TeamRun]:
-    """Return the runs of the full method, of what is taken away from it, and of its controls."""
+    """Return the runs of the full method, of what is taken away from it, and of its controls; none without it."""
     grid = config["slices"]["grid"]
-    return team_runs(config, [REFERENCE, *grid["ablations"], *grid["controls"]])
+    runs = team_runs(config, [REFERENCE, *grid["ablations"], *grid["controls"]])
+    return runs if REFERENCE in grid["systems"] else []
 
 
 def figure3_cell(config: Config) -> dict[str, Any]:

@@ -80,13 +80,17 @@ def test_a_checkpoint_that_is_not_whole_or_of_another_run_is_not_read(members, t
 
 
 def test_another_seed_learns_something_else_and_the_same_the_same(members, tmp_path):
-    def bits(name, seed):
-        policies, *_ = learn(members, "magrpo", tmp_path / name, seed=seed, iterations=2)
-        return torch.cat([weight.flatten() for weight in policies.slots["a2"].weights])
+    def learned(name, seed):
+        policies, _, calls, _ = learn(members, "magrpo", tmp_path / name, seed=seed, iterations=2)
+        return torch.cat([weight.flatten() for weight in policies.slots["a2"].weights]), calls
 
-    first = bits("one", 0)
-    assert torch.equal(first, bits("two", 0))
-    assert not torch.equal(first, bits("three", 1))
+    weights, calls = learned("one", 0)
+    again, same = learned("two", 0)
+    others, another = learned("three", 1)
+    assert torch.equal(weights, again)
+    assert calls == same
+    assert not torch.equal(weights, others)
+    assert not {call.seed for call in calls} & {call.seed for call in another}
 
 
 def test_questions_are_drawn_without_replacement_until_all_were_drawn():

@@ -21,7 +21,7 @@ OF_TEAMS = {
     "agentverse": {"iterations": 3, "accept": 8, **WARM},
     "aflow": {"workflow": {"nodes": WORKFLOW}, "temperature": 0.9},
     "gptswarm": {"temperature": 0.7},
-    **dict.fromkeys(("magrpo", "maporl", "at_grpo"), {"rounds": 2}),
+    **{name: {"rounds": 2} for name in ("magrpo", "maporl", "at_grpo")},
 }
 OF_SEARCH = {"propose", "failure"}  # sections that a search fills in, no graph
 every_team = pytest.mark.parametrize("name", sorted(choice.names(choice.TEAM)))
@@ -100,4 +100,4 @@ def test_its_prompt_uses_all_that_it_is_given(name):
         given["propose"] -= {"question"}  # the optimiser reads those that failed
     sections = prompt_of(module).sections
     unused = {kind: names - set(Template(sections[kind]).get_identifiers()) for kind, names in given.items()}
-    assert unused == dict.fromkeys(given, set())
+    assert {kind: names for kind, names in unused.items() if names} == {}

@@ -3,11 +3,13 @@
 import baselines_cells
 import pytest
 import slices_grid
-from test_config_check import DELETED, PAPER, TINY, checked, edited, read
+from config_check import check
+from test_config_check import DELETED, LOADERS, OPERATORS, PAPER, SCORERS, TEAMS, TINY, checked, edited, read
 
 ON_TINY = ("config.yaml", "workflow/config/tiny.yaml")
 MARL = read(*ON_TINY, "workflow/config/marl.yaml")
 OTHERS = read(*ON_TINY, "workflow/config/musketeers.yaml")
+MODULES = {"operators": OPERATORS, "loaders": LOADERS, "scorers": SCORERS}
 MAD, MAGRPO, AFLOW = "systems/mad", "systems/magrpo", "systems/aflow"
 
 
@@ -18,29 +20,39 @@ def test_configs_on_top_of_tiny_pass_and_keep_their_meaning(config):
 
 CASES = [
     (f"{MAD}/method", "madd", 'systems.mad.method: got "madd" (did you mean mad?); allowed: aflow, agentverse, '),
-    (f"{MAD}/prompt", "marl", 'systems.mad.prompt: got "marl"; allowed: '),
-    (f"{MAD}/prompt", "solo", 'systems.mad.prompt: got "solo"; allowed: '),
+    (f"{MAD}/prompt", "marl", 'mad.prompt: got "marl", which lacks [answer], [debate]; allowed: a prompt with '),
+    (f"{MAD}/prompt", "solos", 'systems.mad.prompt: got "solos" (did you mean solo?); allowed: mad, toy_mad'),
     (f"{MAD}/prompt", DELETED, "systems.mad.prompt: missing; allowed: a baseline has prompt"),
     (f"{MAD}/settings", DELETED, "systems.mad.settings: missing; allowed: a baseline has settings"),
     (f"{MAD}/models", DELETED, "systems.mad.models: missing; allowed: a baseline has models"),
     (f"{MAD}/models", ["toy_s", "toy_m"], "allowed: method: mad, and the models of cl: tables know it by this name"),
-    (f"{MAD}/method", "gptswarm", 'systems.mad.prompt: got "toy_mad"; allowed: gptswarm, toy_gptswarm'),
+    (f"{MAD}/method", "gptswarm", 'systems.mad.prompt: got "toy_mad", which lacks [aggregate], [cot], [io]; allowed'),
     ("systems/magrpo/method", "maporl", "systems.magrpo.learning.discount: missing; allowed: maporl has bonus, clip, "),
     ("systems/maporl/method", "magrpo", "allowed: method: maporl, and the models of cl: tables know it by this name"),
     (f"{MAD}/settings/rounds", DELETED, "systems.mad.settings.rounds: missing; allowed: mad has "),
     (f"{MAD}/settings/rounds", 0, "systems.mad.settings.rounds: got 0; allowed: a whole number, at least 1"),
     (f"{MAD}/settings/round", 3, "systems.mad.settings.round: no such key (did you mean rounds?)"),
-    (f"{MAD}/settings/accept", 3.0, "systems.mad.settings.accept: got 3.0; allowed: "),
+    (f"{MAD}/settings/accept", 3.0, "systems.mad.settings.accept: no such key; allowed: first_temperature"),
+    (f"{MAD}/search", {"iterations": 2}, 'systems.mad.search: got {"iterations": 2}; allowed: search where the method'),
+    (f"{AFLOW}/search", DELETED, "systems.aflow.search: missing; allowed: search where the method's file has SEARCH"),
+    (f"{AFLOW}/search/patience", DELETED, "systems.aflow.search.patience: missing; allowed: aflow has dev_questions, "),
+    (f"{AFLOW}/search/dev_questions", 61, "search.dev_questions: got 61; allowed: at most 60, benchmarks.toy_m"),
+    (f"{AFLOW}/per_benchmark", {"toy_math": {"search": {"optimiser": "toy_nope"}}},
+     'systems.aflow.per_benchmark.toy_math.search.optimiser: got "toy_nope"'),
+    (f"{MAGRPO}/per_benchmark", {"toy_math": {"learning": {"learning_rates": [1e-3]}}},
+     "systems.magrpo.per_benchmark.toy_math.learning.learning_rates: got [0.001]; allowed: one for each of 3 slots"),
+    ("slices/marl/lora/dropout", 0.1, "slices.marl.lora.dropout: got 0.1; allowed: 0: likelihood ratios have to start"),
+    ("systems/gptswarm/models", ["toy_s", "toy_m"], "systems.gptswarm.models: got"),
     (f"{MAD}/teacher", "homo_mas", 'systems.mad.teacher: got "homo_mas"; allowed: no such key beside method'),
     (f"{MAD}/reward", "task", 'systems.mad.reward: got "task"; allowed: no such key beside method'),
-    (f"{MAD}/learning", {"episodes": 2}, "systems.mad.learning: there; allowed: only for a method that learns"),
-    (f"{MAGRPO}/learning", DELETED, "systems.magrpo.learning: missing; allowed: only for a method that learns"),
+    (f"{MAD}/learning", {"episodes": 2}, 'systems.mad.learning: got {"episodes": 2}; allowed: learning where'),
+    (f"{MAGRPO}/learning", DELETED, "systems.magrpo.learning: missing; allowed: learning where the method's"),
     (f"{MAGRPO}/learning/episodes", DELETED, "systems.magrpo.learning.episodes: missing; allowed: magrpo has "),
-    (f"{MAGRPO}/learning/branches", 2, "systems.magrpo.learning.branches: got 2; allowed: "),
+    (f"{MAGRPO}/learning/branches", 2, "systems.magrpo.learning.branches: no such key; allowed: "),
     (f"{MAGRPO}/learning/learning_rates", [1e-3], "systems.magrpo.learning.learning_rates: got [0.001]; allowed: one "),
     (f"{MAGRPO}/per_benchmark", {"toy_matth": {}}, 'systems.magrpo.per_benchmark: got "toy_matth" (did you mean toy_'),
     (f"{MAGRPO}/per_benchmark", {"toy_math": {"settings": {"accept": 1.0}}},
-     "systems.magrpo.per_benchmark.toy_math.settings.accept: got 1.0; allowed: rounds"),
+     "systems.magrpo.per_benchmark.toy_math.settings.accept: no such key; allowed: rounds"),
     (f"{AFLOW}/search/optimiser", "toy_xxl", 'systems.aflow.search.optimiser: got "toy_xxl" (did you mean toy_xl?)'),
     ("systems/cl/settings", {"rounds": 2}, 'systems.cl.settings: got {"rounds": 2}; allowed: only beside method'),
     ("systems/x", {"base": "mad", "reward": "task"}, "allowed: a system with models and no method: "),
@@ -95,3 +107,21 @@ def test_rows_that_learn_get_prompts_and_responses_alike():
 @pytest.mark.parametrize(("system", "stage"), [("mad", None), ("magrpo", slices_grid.Stage("magrpo", "trained"))])
 def test_only_baselines_that_learn_speak_with_adapters(system, stage):
     assert slices_grid.before(PAPER, system, "eval") == stage
+
+
+def test_what_is_set_apart_reaches_the_job_and_its_inputs():
+    apart = edited(TINY, f"{AFLOW}/per_benchmark", {"toy_math": {"search": {"optimiser": "toy_l"}}})
+    assert checked(apart)[1] == []
+    found = {
+        name: baselines_cells.search_cell(apart, name, "aflow")["optimiser"] for name in ("toy_math", "toy_musique")
+    }
+    assert found == {"toy_math": "toy_l", "toy_musique": "toy_xl"}
+    assert baselines_cells.of_baseline(apart, "toy_math", "aflow", "search")["optimiser"] == "toy_l"
+
+
+def test_a_method_of_ones_own_has_the_settings_that_its_file_names():
+    teams = {**TEAMS, "poll": {"KINDS": {"answer": set()}, "SETTINGS": ("width", "name")}}
+    poll = {"models": ["toy_s", "toy_m"], "method": "poll", "prompt": "toy_mad", "settings": {"width": 3, "name": "x"}}
+    assert check(edited(TINY, "systems/poll", poll), **MODULES, teams=teams)[1] == []
+    faults = check(edited(TINY, "systems/poll", poll | {"settings": {"width": 3}}), **MODULES, teams=teams)[1]
+    assert faults == ["systems.poll.settings.name: missing; allowed: poll has name, width"]

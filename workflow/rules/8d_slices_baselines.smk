@@ -90,6 +90,7 @@ rule answer_with_baseline:
         before=trained,
         workflow=found_workflow("workflow.json"),
         search_calls=found_workflow("calls.parquet"),
+        search_run=found_workflow("run.json"),
         problems="results/data/{benchmark}/test.jsonl",
         prompt=baseline_prompt,
     output:
@@ -118,7 +119,7 @@ rule answer_with_baseline:
     shell:
         "python -m slmcollab.steps.answer_with_baseline --cell {params.cell:q} --code {params.code} --seed {wildcards.seed}"
         " --manifests {input.manifests} --start {input.start} --before {input.before}"
-        " --workflow {input.workflow} --search-calls {input.search_calls}"
+        " --workflow {input.workflow} --search-calls {input.search_calls} --search-run {input.search_run}"
         " --problems {input.problems} --prompt {input.prompt:q}"
         " --checkpoints {params.checkpoints} --job ${{SLURM_JOB_ID:-local}}"
         " --calls {output.calls} --trajectories {output.trajectories} --answers {output.answers} --run {output.run} > {log} 2>&1"

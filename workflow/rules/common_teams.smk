@@ -37,14 +37,18 @@ def baseline_prompt(wildcards):
     return prompt_path(config["systems"][wildcards.system]["prompt"])
 
 
+def proposer(wildcards):
+    """Return the model that proposes workflows."""
+    return baselines.of_baseline(config, wildcards.benchmark, wildcards.system, "search")["optimiser"]
+
+
 def optimiser(wildcards):
-    """Return the manifest of the model that proposes workflows."""
-    return manifests_of([config["systems"][wildcards.system]["search"]["optimiser"]])
+    return manifests_of([proposer(wildcards)])
 
 
 def searching_weights(wildcards):
     """Return the weights of a team and of the model that proposes workflows to it."""
-    models = [*slices.models_of(config, wildcards.system), config["systems"][wildcards.system]["search"]["optimiser"]]
+    models = [*slices.models_of(config, wildcards.system), proposer(wildcards)]
     return [f"results/models/{model}/weights" for model in dict.fromkeys(models)]
 
 

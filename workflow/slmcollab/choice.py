@@ -33,15 +33,15 @@ def uses(operator: str) -> tuple[str, ...]:
 
 
 def teams() -> dict[str, dict[str, Any]]:
-    """Return what each module of teams/ says of itself: KINDS of prompts, and the keys SETTINGS and LEARNING.
+    """Return what each module of teams/ says of itself: KINDS, and the keys SETTINGS, LEARNING, SEARCH.
 
-    They are literals of the file, LEARNING only where the method is trained. Raises ValueError for a file without the
-    first two.
+    They are literals of the file: LEARNING only where the method is trained, SEARCH only where it searches; SLOTS only
+    where its team has to have so many members. Raises ValueError for a file without the first two.
     """
     found = {}
     for name in sorted(names(TEAM)):
         path = Path(__file__).parent / "teams" / f"{name}.py"
-        said = _literals(path, ("KINDS", "SETTINGS", "LEARNING"))
+        said = _literals(path, ("KINDS", "SETTINGS", "LEARNING", "SEARCH", "SLOTS"))
         if not said.keys() >= {"KINDS", "SETTINGS"}:
             raise ValueError(f"slmcollab/teams/{name}.py: KINDS and SETTINGS have to say what its config block holds")
         found[name] = said

@@ -89,7 +89,7 @@ class ServerBackend:
             )
         try:
             return _read(answer.json())
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
             raise RuntimeError(f"{url}: not a chat completion ({error!r}): {answer.text[:500]}") from error
 
     def _post(self, client: httpx2.Client, url: str, body: dict[str, Any]) -> httpx2.Response:
@@ -112,8 +112,9 @@ def _lacks_room(answer: httpx2.Response) -> bool:
 
 def _read(answer: dict[str, Any]) -> Response:
     choice, usage = answer["choices"][0], answer["usage"]
+    content = choice["message"].get("content") or ""
     return Response(
-        text=choice["message"].get("content") or "",
+        text=content.encode("utf-8", "replace").decode(),  # JSON can spell halves of characters, no file holds them
         prompt_tokens=int(usage["prompt_tokens"]),
         output_tokens=int(usage["completion_tokens"]),
         finish_reason=LENGTH if choice["finish_reason"] == "length" else STOP,

@@ -4,7 +4,7 @@ TRL trains one model per trainer; here the policies of a team have to sample tog
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, pstdev
@@ -86,11 +86,14 @@ def train_team(
     mean_reward and accuracy of its answers, before the iteration's update, and of each slot {slot}/: num_examples
     (responses that were trained), num_tokens of these, mean_reward and credit_std of its samples, what `update` says,
     and anomaly_share, the part of all its responses, retries too, that broke their form. None: there was nothing.
+    Raises ValueError where nothing is known of any answer of an iteration, and where a slot never learned for all that
+    it was to learn from was dropped.
     """
     history, calls = keeping.resume(folder, policies)
     for iteration in range(len(history), settings.iterations):
         questions = draw_questions(problems, settings.prompts, iteration, seed)
         harvest = learner.harvest(arena, questions)
+        _check_known(harvest, iteration + 1)
         row = {"iteration": iteration + 1, "num_questions": len(questions), **_describe(harvest)}
         for (slot, policy), rate in zip(policies.slots.items(), settings.learning_rates, strict=True):
             how = {"rate": rate * settings.scale(iteration), "seed": derive(seed, "update", slot, iteration)}
@@ -102,7 +105,26 @@ def train_team(
         print(f"iteration {iteration + 1}: mean reward {shown}", flush=True)
         if (iteration + 1) % save_every == 0 and iteration + 1 < settings.iterations:
             keeping.keep(folder, policies, history, calls)
+    _check_learned(history, policies.slots)
     return history, calls
+
+
+def _check_known(harvest: Harvest, number: int) -> None:
+    if not harvest.samples and all(outcome is None for outcome in harvest.outcomes):
+        raise ValueError(
+            f"iteration {number}: no answer could be graded, so that there is nothing to learn from; the tools of the"
+            " benchmark's scorer are likely missing"
+        )
+
+
+def _check_learned(history: Sequence[Mapping[str, Any]], slots: Iterable[str]) -> None:
+    for slot in slots:  # one that never had a sample, as in fewer turns than slots, is the method's choice
+        found = summarise(history, slot)
+        if found["num_dropped"] and not found["num_updates"]:
+            raise ValueError(
+                f"slot {slot} has learned nothing: all {found['num_dropped']} responses that it was to learn from have"
+                " no token or, prompt included, more than learning.max_tokens"
+            )
 
 
 def _describe(harvest: Harvest) -> dict[str, Any]:

@@ -49,12 +49,13 @@ def slices_latex(rows: Sequence[SystemRow], grid: Mapping[str, Any]) -> str:
 def _styles(
     cells: Mapping[tuple[str, tuple[str, str]], SystemRow], columns: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], dict[str, str]]:
-    """Return, for each column, the form of a printed mean: the best bold, the second underlined, ties alike."""
+    """Return, for each column, the form of a printed mean: the best bold, ties alike, below one best the second."""
     found = {}
     for place in columns:
-        printed = {format_number(row.measured.mean, 1) for (_, column), row in cells.items() if column == place}
-        ranked = sorted(printed - {""}, key=float, reverse=True)
-        found[place] = dict(zip(ranked, (r"\textbf{%s}", r"\underline{%s}"), strict=False))
+        printed = [format_number(row.measured.mean, 1) for (_, column), row in cells.items() if column == place]
+        ranked = sorted(filter(None, printed), key=float, reverse=True)
+        # Where two share the best value it is in both places, and bold: there is no second then.
+        found[place] = dict.fromkeys(ranked[1:2], r"\underline{%s}") | dict.fromkeys(ranked[:1], r"\textbf{%s}")
     return found
 
 

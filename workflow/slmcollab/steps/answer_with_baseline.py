@@ -29,7 +29,8 @@ def main(
     """Let a baseline answer the test problems, once each; the calls of its search stand before its own."""
     settings = json.loads(cell)
     seeding.fix_threads(settings["numeric_threads"])
-    trained, record = files.read_before(), describe_stage(settings, code, seed, files, found.named())
+    origin = {"before": files.read_before(), "searched": found.read_record()}
+    record = describe_stage(settings, code, seed, files, found.named())
     searched = [call for path in found.search_calls for call in read_calls(path)]
     with evaluation(record, files, found, checkpoints=checkpoints, job=job) as (said, made, rows):
         write_trajectories(trajectories, said)
@@ -37,7 +38,7 @@ def main(
         artifacts.write_jsonl(answers, rows)
         outputs = {"calls": calls, "trajectories": trajectories, "answers": answers}
         digests = {name: artifacts.digest(path) for name, path in outputs.items()}
-        artifacts.write_json(run, record | {"before": trained, "outputs": digests})
+        artifacts.write_json(run, record | origin | {"outputs": digests})
     usage.report_usage()
 
 

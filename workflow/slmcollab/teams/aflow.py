@@ -15,6 +15,18 @@ KINDS = {
     "failure": {"answer"},
 }
 SETTINGS = ("temperature",)
+SEARCH = (
+    "optimiser",
+    "iterations",
+    "dev_questions",
+    "patience",
+    "exploration",
+    "failures",
+    "max_characters",
+    "max_nodes",
+    "max_new_tokens",
+    "temperature",
+)
 
 
 def build(settings: Mapping[str, Any]) -> Method:

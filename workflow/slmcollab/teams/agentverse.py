@@ -65,10 +65,9 @@ class Recruited:
 
 
 def capacities(team: Team) -> str:
-    """Return a line for each slot that says whether its model is the smallest (low), the largest (high) or between."""
-    large, small = team.ranked[0], team.ranked[-1]
-    named = dict.fromkeys(team.slots, "mid") | {small: "low"} | {large: "high"}
-    return "\n".join(f"{slot}: {named[slot]} capacity" for slot in team.slots)
+    """Return a line for each slot: high if no model of the team is larger, else low if none is smaller, else mid."""
+    named = {min(team.sizes.values()): "low"} | {max(team.sizes.values()): "high"}
+    return "\n".join(f"{slot}: {named.get(size, 'mid')} capacity" for slot, size in team.sizes.items())
 
 
 def roles(text: str, team: Team) -> dict[str, str]:

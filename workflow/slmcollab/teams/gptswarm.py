@@ -8,6 +8,7 @@ from slmcollab.graph.nodes import Final, Node, Question, Said, Team
 
 KINDS = {"io": set(), "cot": set(), "debate": set(), "aggregate": set()}
 SETTINGS = ("temperature",)
+SLOTS = 3
 # ASSUME: the swarm's edges are fixed; small models answer, the largest debates and writes the team's answer.
 FIRST, SECOND = ("io-0", "cot-0", "cot-1"), ("cot-2", "io-1")
 GRAPH = {
