@@ -16,6 +16,7 @@ import psutil
 import pytest
 from teams import TOKENIZER, make_adapter, make_model
 
+from slmcollab.artifacts import write_text
 from slmcollab.generation.engine import LocalBackend
 from slmcollab.generation.requests import LENGTH, STOP, Decoding, Member, Request, Response
 from slmcollab.generation.server import Endpoint, ServerBackend
@@ -149,7 +150,21 @@ def test_after_an_error_the_requests_that_wait_are_not_sent(stub):
     assert len(stub.bodies) < 10
 
 
-@pytest.mark.parametrize("answer", ["<html>", {"choices": []}, {"choices": None}, {**completion("x"), "usage": None}])
+def test_halves_of_characters_are_replaced_so_that_what_was_said_can_be_written(stub, tmp_path):
+    stub.answer = lambda body: (200, completion("a\ud800b \U0001f600"))
+    (response,) = client(stub.url).generate([ask("x")], SAMPLED)
+    assert response.text == "a?b \U0001f600"
+    write_text(tmp_path / "said", response.text)
+    assert (tmp_path / "said").read_text("utf-8") == response.text
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *("<html>", {"choices": []}, {"choices": None}, {**completion("x"), "usage": None}, completion(["x"])),
+        {**completion("x"), "choices": [{"message": None, "finish_reason": "stop"}]},
+    ],
+)
 def test_what_is_no_chat_completion_names_the_url(stub, answer):
     stub.answer = lambda body: (200, answer)
     with pytest.raises(RuntimeError, match=f"{stub.url}/v1/chat/completions: not a chat completion"):

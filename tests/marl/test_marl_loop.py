@@ -1,12 +1,13 @@
 """Iterations of a team that learns: what is drawn, that it learns, and that a killed run ends the same."""
 
+from dataclasses import replace
 from statistics import fmean
 
 import pytest
 import torch
 from learners import PROBLEMS, SLOTS, loop_settings, make_arena, make_learner, make_policies
 
-from slmcollab.marl.loop import LoopSettings, draw_questions, summarise, train_team
+from slmcollab.marl.loop import draw_questions, summarise, train_team
 
 METHODS = ("magrpo", "maporl", "at_grpo")
 FEWER = {"magrpo": {"episodes": 2}, "maporl": {"episodes": 2}, "at_grpo": {"branches": 2}}
@@ -122,19 +123,13 @@ def test_settings_below_one_are_refused(name):
 
 def test_responses_that_are_too_long_are_left_out_and_counted(members, tmp_path):
     policies = make_policies(members, "magrpo")
-    before = {slot: [weight.clone() for weight in policy.weights] for slot, policy in policies.slots.items()}
-    settings = loop_settings(iterations=1)
-    short = LoopSettings(1, 4, 0, settings.learning_rates, max_tokens=9, update=settings.update)
+    # Drafts have 53 to 55 tokens with their prompts, revisions, which read three drafts, 97 and more.
+    short = replace(loop_settings(iterations=1), max_tokens=70)
     with make_arena(policies, members) as arena:
         kept = {"seed": 0, "folder": tmp_path, "save_every": 9}
         (row,), _ = train_team(make_learner("magrpo"), arena, policies, PROBLEMS, short, **kept)
-    assert (row["a1/num_examples"], row["a1/num_dropped"], row["a1/num_updates"]) == (0, 32, 0)
-    assert row["a1/loss"] is None
-    assert all(map(torch.equal, before["a1"], policies.slots["a1"].weights))
-    assert summarise([row], "a1") == {
-        **{"num_examples": 0, "num_dropped": 32, "num_tokens": 0, "num_updates": 0},
-        **{"mean_reward": None, "loss_first": None, "loss_last": None},
-    }
+    assert (row["a1/num_examples"], row["a1/num_dropped"], row["a1/num_updates"]) == (16, 16, 1)
+    assert row["a1/loss"] is not None
 
 
 def test_the_record_of_a_slot_sums_counts_and_weighs_rewards():

@@ -72,3 +72,13 @@ def test_nothing_was_run():
     _, body, caption = lines_of([row("mad", "accuracy", Measured()), row("cl", "accuracy", Measured())])
     assert body == [r"mad & -- \\", r"cl & -- \\"]
     assert "over the 0 tests" in caption
+
+
+def test_below_a_shared_best_mean_nobody_is_second_and_a_shared_second_is_underlined():
+    def cells(*means):
+        rows = [row(method, "f1", Measured(mean, None, 1)) for method, mean in zip(GRID["rows"], means, strict=True)]
+        return [line.split(" & ")[1].split()[0] for line in lines_of(rows)[1]]
+
+    # 70.04 and 69.96 print alike, as 70.0.
+    assert cells(70.04, 69.96, 60.0) == [r"\textbf{70.0}", r"\textbf{70.0}", "60.0"]
+    assert cells(70.0, 60.0, 60.0) == [r"\textbf{70.0}", r"\underline{60.0}", r"\underline{60.0}"]

@@ -17,11 +17,13 @@ from slmcollab.protocol.invocation import Address, RunNames, describe_call
 from slmcollab.protocol.record import TeamFiles
 from slmcollab.protocol.response import Parsed
 from slmcollab.protocol.trajectory import read_trajectories
+from slmcollab.search.workflow import START
 from slmcollab.steps import answer_with_baseline
 from slmcollab.teams import mad
 
 NUM_QUESTIONS, PER_WAVE = 5, 2
 NOTHING = SearchFiles()
+AFLOW = {"method": "aflow", "settings": {"temperature": 0.9}}
 OUTPUTS = ("calls", "trajectories", "answers", "run")
 CELL = {
     "benchmark": "toy",
@@ -93,7 +95,8 @@ def test_what_is_written(team):
     }
     record = read_json(out / "run")
     assert record["outputs"] == {name: digest(out / name) for name in ("calls", "trajectories", "answers")}
-    assert (record["cell"], record["code"], record["seed"], record["before"]) == (CELL, "c", 0, None)
+    assert (record["cell"], record["code"], record["seed"]) == (CELL, "c", 0)
+    assert (record["before"], record["searched"]) == (None, None)
     assert record["inputs"].keys() == {*(f"manifest/model-{slot}" for slot in SIZES), "problems", "prompt"}
     assert not (out / "kept").exists()
 
@@ -118,6 +121,15 @@ def test_waves_change_nothing_and_seeds_do(team):
         assert digest(other / name) != digest(first / name)
 
 
+def write_search(folder, workflow, calls=()):
+    """Write what a search of such a workflow leaves into a folder."""
+    paths = {name: folder / name for name in ("workflow", "calls", "run")}
+    write_json(paths["workflow"], workflow)
+    write_calls(paths["calls"], calls)
+    write_json(paths["run"], {"outputs": {name: digest(paths[name]) for name in ("workflow", "calls")}, "told": 1})
+    return SearchFiles(*([path] for path in paths.values()))
+
+
 def test_what_a_search_found_is_used_recorded_and_counted(team, monkeypatch):
     given = {}
     module = SimpleNamespace(
@@ -127,17 +139,17 @@ def test_what_a_search_found_is_used_recorded_and_counted(team, monkeypatch):
     names = RunNames("toy/aflow/seed0/search", "aflow", "toy", SEARCH, 0)
     request, response = Request("a1", [], 3), Response("x", 1, 1, STOP)
     search = describe_call(names, MEMBERS[0], Address("dev", 0, 0, 0), request, response, Parsed("", "x"))
-    write_calls(team.folder / "searched", [search])
-    write_json(team.folder / "workflow", {"nodes": [1]})
-    found = SearchFiles([team.folder / "workflow"], [team.folder / "searched"])
+    found = write_search(team.folder / "search", {"nodes": [1]}, [search])
     out = team.answer("out", Drawn(), found=found, method="aflow", settings={"temperature": 0.9})
     assert given == {"temperature": 0.9, "workflow": {"nodes": [1]}}
     calls = read_calls(out / "calls")
     assert calls[0] == search
     assert {call.phase for call in calls[1:]} == {EVAL}
-    inputs = read_json(out / "run")["inputs"]
-    assert inputs["workflow"] == digest(team.folder / "workflow")
-    assert inputs["search_calls"] == digest(team.folder / "searched")
+    record = read_json(out / "run")
+    assert record["inputs"]["workflow"] == digest(team.folder / "search/workflow")
+    assert record["inputs"]["search_calls"] == digest(team.folder / "search/calls")
+    assert record["searched"] == read_json(team.folder / "search/run")
+    assert record["searched"]["told"] == 1
 
 
 def test_adapters_of_another_training_are_refused(team):
@@ -159,3 +171,36 @@ def test_adapters_of_another_training_are_refused(team):
 def test_a_method_that_there_is_not_is_named(team):
     with pytest.raises(ValueError, match=r"'maad' is not one of .*mad"):
         team.answer("out", Drawn(), method="maad")
+
+
+@pytest.mark.parametrize("name", ["workflow", "calls"])
+def test_files_of_another_search_are_refused(team, name):
+    found = write_search(team.folder / "search", START)
+    record = read_json(team.folder / "search/run")
+    write_json(team.folder / "search/run", {"outputs": record["outputs"] | {name: "else"}})
+    message = f"search/{name}: not the {name} that .*search/run records: search again"
+    with pytest.raises(ArtifactError, match=message):
+        found.read()
+    with pytest.raises(ArtifactError, match=message):
+        team.answer("out", Drawn(), found=found, **AFLOW)
+    assert not (team.folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("workflow", "message"),
+    [
+        ([], "a workflow is"),
+        ({"nodes": [{"operator": "vote"}]}, "node 1: operator is not one of solve"),
+        ({"nodes": [{"operator": "solve", "slot": "a9"}]}, "node 1: slot 'a9' is not one of a1"),
+    ],
+)
+def test_a_workflow_that_this_team_cannot_follow_names_its_file(team, workflow, message):
+    found = write_search(team.folder / "search", workflow)
+    with pytest.raises(ArtifactError, match=f"search/workflow: {message}"):
+        team.answer("out", Drawn(), found=found, **AFLOW)
+
+
+def test_a_fault_of_the_config_is_no_fault_of_a_file(team):
+    with pytest.raises(ValueError, match="rounds: 0 is less than") as raised:
+        team.answer("out", Drawn(), settings=CELL["settings"] | {"rounds": 0})
+    assert not isinstance(raised.value, ArtifactError)

@@ -20,7 +20,7 @@ PROMPTS = Path(__file__).parents[2] / "workflow/prompts"
 
 
 def test_what_its_config_block_holds():
-    assert teams()["aflow"] == {"KINDS": aflow.KINDS, "SETTINGS": ("temperature",)}
+    assert teams()["aflow"] == {"KINDS": aflow.KINDS, "SETTINGS": ("temperature",), "SEARCH": aflow.SEARCH}
 
 
 @pytest.mark.parametrize("name", ["aflow", "toy_aflow"])

@@ -121,9 +121,24 @@ def test_roles_are_read_line_by_line():
 
 def test_capacities_follow_size():
     assert agentverse.capacities(Team({"a1": 8.0}, None)) == "a1: high capacity"
+    assert agentverse.capacities(TEAM) == "a1: low capacity\na2: mid capacity\na3: high capacity"
     assert agentverse.capacities(Team({"a1": 4.0, "a2": 2.0}, None)) == "a1: high capacity\na2: low capacity"
 
 
 def test_no_iteration_is_refused():
     with pytest.raises(ValueError, match="iterations: 0"):
         agentverse.build(SETTINGS | {"iterations": 0})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ((4.0, 8.0, 4.0), "low high low"),
+        ((8.0, 4.0, 8.0), "high low high"),
+        ((2.0, 4.0, 4.0, 8.0, 8.0), "low mid mid high high"),
+        ((4.0, 4.0, 4.0), "high high high"),
+    ],
+)
+def test_models_of_one_size_have_one_capacity(sizes, words):
+    team = Team({f"a{number}": size for number, size in enumerate(sizes, start=1)}, None)
+    assert [line.split()[1] for line in agentverse.capacities(team).split("\n")] == words.split()
