@@ -98,7 +98,7 @@ def test_a_clip_concerns_refinement_alone(slices):
 
 
 def test_an_edit_of_a_method_concerns_its_row_alone(slices):
-    edit(slices, "teams/mad.py", "def ", "UNUSED = 1\n\n\ndef ")
+    edit(slices, "teams/mad.py", "\nSETTINGS", "\nUNUSED = 1\nSETTINGS")
     found = slices.planned("all")
     assert found["answer_with_baseline"] == {f"{RUNS}/mad/seed0/eval/calls.parquet"}
     assert found["score_team"] == {f"{RUNS}/mad/seed0/eval/scores.json"}
@@ -119,7 +119,7 @@ def test_an_edit_of_a_prompt_concerns_the_methods_that_show_it(slices):
 
 
 def test_an_edit_of_the_search_does_not_train_again(slices):
-    edit(slices, "search/tree.py", "def ", "UNUSED = 1\n\n\ndef ")
+    edit(slices, "search/tree.py", "\ndef ", "\nUNUSED = 1\n\n\ndef ")
     found = slices.planned("all")
     assert "train_baseline" not in found
     assert found["search_workflow"] == {f"{RUNS}/aflow/seed0/search/workflow.json"}
