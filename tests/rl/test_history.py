@@ -2,7 +2,8 @@
 
 import csv
 
-from slmcollab.rl.history import history_rows, write_history
+from slmcollab.artifacts import write_csv
+from slmcollab.rl.history import history_rows
 
 LOG = [
     {
@@ -31,7 +32,7 @@ LOG = [
 
 
 def test_columns_and_blanks(tmp_path):
-    write_history(tmp_path / "history.csv", history_rows(LOG))
+    write_csv(tmp_path / "history.csv", history_rows(LOG))
     assert (tmp_path / "history.csv").read_text().split("\n") == [
         "step,reward,reward_without_context,frac_reward_zero_std,kl,entropy,completion_length,share_cut,share_unparsed,"
         "num_errors,num_timed_out,grad_norm,tokens,attention_entropy,attention_entropy_prompt,attention_share/math,"
@@ -57,6 +58,6 @@ def test_numbers_are_read_back_to_the_bit(tmp_path):
     values = [0.1 + 0.2, 1 / 3, 2**-40, 1e300]
     counts = {"num_errors": 0.0, "num_timed_out": 0.0, "num_tokens": 1.0}
     log = [{"step": i, "reward": value, **counts} for i, value in enumerate(values)]
-    write_history(tmp_path / "history.csv", history_rows(log))
+    write_csv(tmp_path / "history.csv", history_rows(log))
     with (tmp_path / "history.csv").open() as stream:
         assert [float(row["reward"]) for row in csv.DictReader(stream)] == values

@@ -1,11 +1,13 @@
 """File formats of the pipeline: readers refuse a file that is not whole, writers rename a whole one into place."""
 
 import contextlib
+import csv
 import hashlib
+import io
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,6 +68,15 @@ def _remove(path: Path) -> None:
 def write_text(path: Path, text: str) -> None:
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write `rows`, at least one, as CSV: None as an empty field, floats so that reading them gives the same bits."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(path, text.getvalue())
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -1,18 +1,16 @@
 """The training of a baseline that learns, as one job that may be killed."""
 
 import contextlib
-import csv
-import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from slmcollab.artifacts import read_problems, write_text
+from slmcollab.artifacts import read_problems
 from slmcollab.checkpoints import fingerprint, one_writer
 from slmcollab.choice import TEAM, get
 from slmcollab.generation.backends import read_members
-from slmcollab.generation.calls import TRAIN, Call
+from slmcollab.generation.calls import Call
 from slmcollab.graph.nodes import Team
 from slmcollab.graph.prompt import read_graph_prompt
 from slmcollab.graph.runner import GraphSettings
@@ -21,7 +19,7 @@ from slmcollab.marl.loop import LoopSettings, train_team
 from slmcollab.marl.policies import Policies
 from slmcollab.marl.update import UpdateSettings
 from slmcollab.models.adapters import LoraSettings
-from slmcollab.protocol.invocation import RunNames
+from slmcollab.protocol.collaboration import run_names
 from slmcollab.protocol.record import TeamFiles
 from slmcollab.scoring.grader import Grader
 from slmcollab.seeding import derive
@@ -58,7 +56,7 @@ def trained(
             backend=policies,
             prompt=read_graph_prompt(files.prompt, module.KINDS),
             settings=graph,
-            names=_names(record),
+            names=run_names(record),
             grader=grader,
         )
         kept = {"folder": checkpoints / fingerprint(dict(record)), "save_every": save_every}
@@ -71,18 +69,3 @@ def read_settings(learning: Mapping[str, Any]) -> LoopSettings:
     update = UpdateSettings(**{name: learning[name] for name in each})
     names = ("iterations", "prompts", "warmup", "learning_rates", "max_tokens")
     return LoopSettings(**{name: learning[name] for name in names}, update=update)
-
-
-def _names(record: Mapping[str, Any]) -> RunNames:
-    cell = record["cell"]
-    run = f"{cell['benchmark']}/{cell['system']}/seed{record['seed']}/{cell['stage']}"
-    return RunNames(run=run, method=cell["system"], benchmark=cell["benchmark"], phase=TRAIN, round=0)
-
-
-def write_history(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write `rows` as CSV, None as an empty field, floats so that reading them gives the same bits."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_text(path, text.getvalue())

@@ -7,17 +7,16 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from peft import PeftModel, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedTokenizerBase
 
-from slmcollab.artifacts import replacing, write_json
+from slmcollab.artifacts import replacing
 from slmcollab.generation.engine import Speaker
 from slmcollab.generation.requests import Decoding, Member, Request, Response
 from slmcollab.marl.batches import Batch
 from slmcollab.marl.losses import PerToken
-from slmcollab.models.adapters import CONFIG, WEIGHTS, LoraSettings, load_adapter
+from slmcollab.models.adapters import LoraSettings, load_adapter, write_adapter
 from slmcollab.models.hub import load_model, load_tokenizer
 from slmcollab.seeding import derive
 
@@ -87,11 +86,8 @@ class Policy:
 
     def write(self, folder: Path) -> None:
         """Write the adapter as `models.adapters.load_adapter` reads it, equal bytes for equal weights."""
-        config = self.model.peft_config[self.member.slot].to_dict()
-        config = {key: sorted(value) if isinstance(value, set) else value for key, value in config.items()}
         folder.mkdir()
-        save_file(self.adapter(), folder / WEIGHTS)
-        write_json(folder / CONFIG, config | {"base_model_name_or_path": self.member.model, "inference_mode": True})
+        write_adapter(self.model, folder, name=self.member.model, adapter=self.member.slot)
 
 
 def _log_probs(

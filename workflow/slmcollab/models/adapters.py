@@ -40,10 +40,10 @@ def save_adapter(model: PeftModel, folder: Path, *, name: str) -> None:
         write_adapter(model, temporary, name=name)
 
 
-def write_adapter(model: PeftModel, folder: Path, *, name: str) -> None:
-    """Write what is trained of `model` into `folder`, which is there already."""
-    state = get_peft_model_state_dict(model, save_embedding_layers=False)
-    config = model.peft_config["default"].to_dict()
+def write_adapter(model: PeftModel, folder: Path, *, name: str, adapter: str = "default") -> None:
+    """Write what is trained of `model` in one of its adapters into `folder`, which is there already."""
+    state = get_peft_model_state_dict(model, adapter_name=adapter, save_embedding_layers=False)
+    config = model.peft_config[adapter].to_dict()
     config = {key: sorted(value) if isinstance(value, set) else value for key, value in config.items()}
     save_file({key: value.cpu().contiguous() for key, value in state.items()}, folder / WEIGHTS)
     # PEFT notes the path that the model was loaded from, which is another one on every machine.

@@ -9,7 +9,7 @@ from slmcollab import seeding
 from slmcollab.artifacts import Problem, read_problems
 from slmcollab.checkpoints import fingerprint, one_writer
 from slmcollab.generation.backends import open_backend, read_members
-from slmcollab.generation.calls import EVAL, TRAIN
+from slmcollab.generation.calls import EVAL, SEARCH, TRAIN
 from slmcollab.generation.requests import Backend, Member
 from slmcollab.protocol.invocation import RunNames
 from slmcollab.protocol.prompt import read_prompt
@@ -44,7 +44,7 @@ def run_names(record: Mapping[str, Any]) -> RunNames:
         run=f"{cell['benchmark']}/{cell['system']}/seed{record['seed']}/{stage}",
         method=cell["system"],
         benchmark=cell["benchmark"],
-        phase=EVAL if stage.startswith("eval") else TRAIN,
+        phase=SEARCH if stage == SEARCH else EVAL if stage.startswith("eval") else TRAIN,
         round=int(stage.removeprefix("round")) if stage.startswith("round") else 0,
     )
 

@@ -1,12 +1,7 @@
 """The history of a training run: one row a step, nothing that was not measured, no wall times."""
 
-import csv
-import io
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
-
-from slmcollab.artifacts import write_text
 
 # column -> TRL's name for it
 _COLUMNS = {
@@ -41,12 +36,3 @@ def history_rows(log: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     names = _COLUMNS | {name: name for name in logged}
     rows = [{column: entry.get(name) for column, name in names.items()} for entry in entries]
     return [{**row, **{name: int(row[name]) for name in _COUNTS}} for row in rows]
-
-
-def write_history(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """Write `rows` as CSV, None as an empty field, floats so that reading them gives the same bits."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_text(path, text.getvalue())

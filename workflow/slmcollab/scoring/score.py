@@ -1,6 +1,6 @@
 """What every scorer returns."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 NOT_RUN, TIMED_OUT, RAISED = "not_run", "timed_out", "raised"  # what the error of a Score is or begins with
@@ -29,3 +29,8 @@ def is_judged(score: Score, module: Any) -> bool:
     raised, nothing is known.
     """
     return score.error is None or (score.error == TIMED_OUT and getattr(module, "RUNS_PROGRAMS", False))
+
+
+def settle(score: Score, module: Any) -> Score:
+    """Return the score without its error where it is judged all the same; an error is left where nothing is known."""
+    return replace(score, error=None) if is_judged(score, module) else score

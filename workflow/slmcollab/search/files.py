@@ -1,11 +1,9 @@
 """What a search leaves: the workflow that it found, and what every iteration tried."""
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from slmcollab.artifacts import write_text
+from slmcollab.artifacts import write_csv, write_text
 from slmcollab.search import tree
 from slmcollab.search.tree import Trial
 
@@ -18,9 +16,5 @@ def write_workflow(path: Path, trials: Sequence[Trial]) -> None:
 
 
 def write_search(path: Path, trials: Sequence[Trial]) -> None:
-    """Write `tree.rows` as CSV: None as an empty field, floats so that reading them gives the same bits."""
-    rows, text = tree.rows(trials), io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_text(path, text.getvalue())
+    """Write `tree.rows` as CSV."""
+    write_csv(path, tree.rows(trials))

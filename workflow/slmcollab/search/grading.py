@@ -1,12 +1,11 @@
 """How a workflow did on dev questions, by the benchmark's own scorer."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from slmcollab.artifacts import Problem
 from slmcollab.graph.nodes import Team
 from slmcollab.scoring.grader import Grader
-from slmcollab.scoring.score import Score, is_judged
+from slmcollab.scoring.score import settle
 from slmcollab.search.tree import Measured
 
 
@@ -16,7 +15,7 @@ def grade(answers: Sequence[str], problems: Sequence[Problem], team: Team, grade
     An answer of which nothing is known (its scorer raised, its check ran out of time or was not run) counts as wrong:
     no workflow may win by answers that nobody can check.
     """
-    scores = [_settled(score, grader) for score in grader.grade(answers, problems)]
+    scores = [settle(score, grader.module) for score in grader.grade(answers, problems)]
     graded = [score for score in scores if score.error is None]
     if not graded:
         return None
@@ -27,7 +26,3 @@ def grade(answers: Sequence[str], problems: Sequence[Problem], team: Team, grade
     together = zip(problems, answers, scores, strict=True)
     failures = tuple((problem.id, given) for problem, given, one in together if one.error is None and not one.correct)
     return Measured(accuracy, score, ranked, len(graded), failures)
-
-
-def _settled(score: Score, grader: Grader) -> Score:
-    return replace(score, error=None) if is_judged(score, grader.module) else score

@@ -8,11 +8,11 @@ from typing import Any
 from slmcollab.artifacts import ArtifactError, Problem, read_problems
 from slmcollab.checkpoints import fingerprint, one_writer
 from slmcollab.generation.backends import open_backend, read_members
-from slmcollab.generation.calls import SEARCH, Call
+from slmcollab.generation.calls import Call
 from slmcollab.graph.nodes import Team
 from slmcollab.graph.prompt import read_graph_prompt
 from slmcollab.graph.runner import GraphSettings
-from slmcollab.protocol.invocation import RunNames
+from slmcollab.protocol.collaboration import run_names
 from slmcollab.protocol.record import TeamFiles
 from slmcollab.scoring.grader import Grader
 from slmcollab.search.proposal import OPTIMISER, SearchSettings
@@ -46,20 +46,13 @@ def searched(
     members = read_members(cell, files.manifests)
     team = Team({member.slot: member.size_b for member in members}, cell["equality"])
     members += read_members({**alone, "sizes": sizes}, [optimiser])
-    names = RunNames(
-        run=f"{cell['benchmark']}/{cell['system']}/seed{seed}/{cell['stage']}",
-        method=cell["system"],
-        benchmark=cell["benchmark"],
-        phase=SEARCH,
-        round=0,
-    )
     scoring, temperature = cell["scoring"], cell["settings"]["temperature"]
     with (
         one_writer(checkpoints, job),
         Grader(scoring["scorer"], scoring["time_limit_s"], workers, scoring["options"]) as grader,
     ):
         with open_backend(members, cell["generation"], cell["dtype"]) as backend:
-            given = (backend, grader, prompt, graph, temperature, settings, names, seed)
+            given = (backend, grader, prompt, graph, temperature, settings, run_names(record), seed)
             found = find_workflow(Bench(team, members, problems, *given), checkpoints / fingerprint(dict(record)))
         yield found
 

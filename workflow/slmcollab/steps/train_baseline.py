@@ -7,7 +7,7 @@ import tyro
 
 from slmcollab import artifacts, seeding, usage
 from slmcollab.generation.calls import write_calls
-from slmcollab.marl.job import trained, write_history
+from slmcollab.marl.job import trained
 from slmcollab.marl.loop import summarise
 from slmcollab.protocol.record import TeamFiles, describe_stage
 
@@ -34,7 +34,7 @@ def main(
     kept = {"checkpoints": checkpoints, "save_every": save_every}
     with trained(record, files, workers=workers, job=job, **kept) as (policies, rows, made):
         policies.write(adapters)
-        write_history(history, rows)
+        artifacts.write_csv(history, rows)
         write_calls(calls, made)
         slots = {slot: summarise(rows, slot) for slot in settings["slots"]}
         counts = {"num_prompts": sum(row["num_questions"] for row in rows), "num_rollouts": len(made)}

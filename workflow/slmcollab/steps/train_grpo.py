@@ -10,7 +10,7 @@ from slmcollab.checkpoints import fingerprint, one_writer
 from slmcollab.rl import adapters, grpo
 from slmcollab.rl.conditioned import load_policy
 from slmcollab.rl.exposed import ExpertFiles
-from slmcollab.rl.history import history_rows, write_history
+from slmcollab.rl.history import history_rows
 from slmcollab.rl.record import describe_run, describe_training
 from slmcollab.scoring.grader import Grader
 
@@ -40,7 +40,7 @@ def main(
         trainer = grpo.build_trainer(loaded, split, grader, *how, seed=seed, folder=checkpoints / fingerprint(record))
         grpo.train(trainer)
         adapters.save_adapter(trainer.model, adapter, name=settings["policy"], router=loaded.learned_router)
-        write_history(history, history_rows(trainer.state.log_history))
+        artifacts.write_csv(history, history_rows(trainer.state.log_history))
         made = {"adapter": artifacts.digest(adapter), "history": artifacts.digest(history)}
         artifacts.write_json(run, record | describe_training(grpo.count_trainable(trainer), loaded) | {"outputs": made})
     usage.report_usage()

@@ -1,14 +1,13 @@
 """The task metric m of whole trajectories, and what became of those that rewards were asked for."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
 from slmcollab.artifacts import ArtifactError, Problem
 from slmcollab.protocol.trajectory import Trajectory
 from slmcollab.scoring.grader import Grader
-from slmcollab.scoring.score import TIMED_OUT, Score, is_judged
+from slmcollab.scoring.score import TIMED_OUT, Score, settle
 
 
 def grade_trajectories(
@@ -26,7 +25,7 @@ def grade_trajectories(
     asked = list(dict.fromkeys((trajectory.problem, trajectory.answer) for trajectory in trajectories))
     with Grader(settings["scorer"], settings["time_limit_s"], num_workers, settings["options"]) as grader:
         scores = grader.grade([answer for _, answer in asked], [by_id[problem] for problem, _ in asked])
-        settled = [replace(score, error=None) if is_judged(score, grader.module) else score for score in scores]
+        settled = [settle(score, grader.module) for score in scores]
     found = dict(zip(asked, settled, strict=True))
     return [found[trajectory.problem, trajectory.answer] for trajectory in trajectories]
 
