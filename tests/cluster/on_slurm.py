@@ -1,0 +1,78 @@
+"""A checkout, a cluster, and the way to run the one on the other."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from slurm import Cluster
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class OnSlurm:
+    """A checkout whose workflow runs on a cluster under the profile that ships, in runs/cluster."""
+
+    folder: Path
+    cluster: Cluster
+
+    @property
+    def run(self) -> Path:
+        return self.folder / "runs/cluster"
+
+    def start(self, *arguments: str, **variables: str) -> subprocess.Popen:
+        """Start Snakemake as the README says, but for its patience; variables: more of the environment."""
+        options = ["--profile", "slurm", "--directory", "runs/cluster", "--sdm", "env-modules"]
+        configs = ["--configfile", "workflow/config/tiny.yaml", "tests/cluster/cluster.yaml"]
+        environment = {**os.environ, **self.cluster.environment(), "OMP_NUM_THREADS": "1", **variables}
+        environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
+        return subprocess.Popen(
+            [sys.executable, str(HERE / "fast_polling.py"), *arguments, *options, *configs],
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def jobs(self, **having: str) -> list[dict[str, str]]:
+        """Return the jobs of this checkout, as Cluster.jobs does."""
+        return self.cluster.jobs(WorkDir=str(self.run.resolve()), **having)
+
+
+@dataclass(frozen=True)
+class Training:
+    """One training of the grid, and what it left in a run."""
+
+    method: str
+    team: str
+    seed: int
+
+    @property
+    def path(self) -> str:
+        return f"toy_sums/{self.method}/{self.team}/seed{self.seed}"
+
+    @property
+    def target(self) -> str:
+        return f"results/musketeers/{self.path}/run.json"
+
+    @property
+    def comment(self) -> str:
+        """What SLURM has as the comment of its jobs."""
+        return f"rule_train_grpo_wildcards_toy_sums_{self.method}_{self.team}_{self.seed}"
+
+    def outputs(self, run: Path) -> dict[str, str]:
+        """Return the digests of the trained weights and of the history."""
+        return json.loads((run / self.target).read_text())["outputs"]
+
+    def steps(self, run: Path) -> list[int]:
+        """Return the steps that the last attempt took; its log starts anew with each."""
+        log = run / f"results/logs/train_grpo/{self.path}.log"
+        return [int(step) for step in re.findall(r"^step (\d+)/", log.read_text(), re.MULTILINE)]
+
+
+TRAININGS = [Training(*run, seed) for run in (("single", "none"), ("hidden_state", "toy")) for seed in (0, 1, 2)]

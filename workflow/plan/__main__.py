@@ -1,0 +1,82 @@
+"""`python -m plan --scale paper`: what each item of the papers takes, as a table and in the run's plan.csv."""
+
+import argparse
+import csv
+import sys
+from pathlib import Path
+
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from plan.costs import CostError, costs, record
+from plan.graph import planned, read_groups, read_scale
+from plan.rows import ESTIMATED, MIXED, Row, rows
+
+ROOT = Path(__file__).parents[2]
+PROFILES = {"paper": "slurm", "tiny": "tiny"}
+SIGNS = {ESTIMATED: "~", MIXED: "≈"}
+HEADS = ("jobs", "done", "new", "allocations", "GPU-hours", "spent", "CPU-hours", "GB")
+
+NOTE = """\
+jobs, done: all that the item needs; new: what no row above needs. allocations, GPU-hours, CPU-hours: of new jobs that
+are left to run; spent: GPU-hours of those that are done. GB: files of new jobs, without checkpoints. Hours on k GPUs,
+for all that is left of the item: from max(GPU-hours / k, longest chain of jobs) to GPU-hours / k + longest chain.
+~ estimated (workflow/plan/estimates.yaml), ≈ in part; else recorded by jobs that ran. The same in plan.csv."""
+
+
+def table(found: list[Row], gpus: int) -> Table:
+    """Return the rows as they are shown: ~ before what is estimated, ≈ before what is estimated in part."""
+    shown = Table("item", *(head for head in HEADS), f"hours on {gpus} GPU{'s' * (gpus > 1)}")
+    for column in shown.columns[1:]:
+        column.justify = "right"
+    for row in found:
+        figures = [
+            (row.gpu_hours, row.gpu_hours_from),
+            (row.gpu_hours_spent, row.gpu_hours_spent_from),
+            (row.cpu_hours, row.cpu_hours_from),
+            (row.disk_gb, row.disk_gb_from),
+        ]
+        wall = f"{SIGNS.get(row.wall_hours_from, '')}{_number(row.wall_hours_least)} to {_number(row.wall_hours_most)}"
+        counts = map(str, (row.jobs, row.done, row.new, row.allocations))
+        shown.add_row(row.item, *counts, *(f"{SIGNS.get(source, '')}{_number(x)}" for x, source in figures), wall)
+    return shown
+
+
+def _number(value: float) -> str:
+    """Return three digits of a number, or as many as stand before its point."""
+    return f"{value:.0f}" if value >= 100 or value == 0 else f"{value:.3g}"
+
+
+def write(found: list[Row], path: Path) -> None:
+    """Write the rows as CSV, six digits behind the point."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, Row._fields, lineterminator="\n")
+        writer.writeheader()
+        for row in found:
+            writer.writerow({k: round(v, 6) if isinstance(v, float) else v for k, v in row._asdict().items()})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="plan", description=__doc__)
+    parser.add_argument("--scale", choices=PROFILES, default="paper")
+    parser.add_argument("--config", nargs="*", type=Path, default=[], help="config files on top of the scale's")
+    parser.add_argument("--gpus", type=int, default=8, help="GPUs that work at once")
+    asked = parser.parse_args()
+    if asked.gpus < 1:
+        parser.error(f"--gpus {asked.gpus}: at least 1")
+    scale = read_scale(ROOT, PROFILES[asked.scale])
+    estimates = yaml.safe_load((ROOT / "workflow/plan/estimates.yaml").read_text("utf-8"))[asked.scale]
+    jobs = planned(ROOT, scale, [path.absolute() for path in asked.config])
+    try:
+        paid = costs(jobs, [record(job, scale.folder) for job in jobs], estimates)
+    except CostError as error:
+        sys.exit(str(error))
+    found = rows(jobs, paid, read_groups(ROOT), asked.gpus)
+    write(found, scale.folder / "plan.csv")
+    Console(width=160).print(table(found, asked.gpus))
+    print(NOTE)
+
+
+if __name__ == "__main__":
+    main()
