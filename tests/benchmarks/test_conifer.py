@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import datasets
 import pytest
 
 from slmcollab.artifacts import ArtifactError, read_json, write_jsonl
-from slmcollab.benchmarks import conifer
+from slmcollab.benchmarks import conifer, hub
 
 HUB = {"id": "ConiferLM/Conifer", "revision": "6b5e0bf530e2a88fdddb89824de6485913c25c03"}
 PUBLISHED = Path(conifer.__file__).parents[2] / "splits" / "conifer.json"
@@ -77,15 +76,15 @@ def test_malformed_row_is_named(tmp_path, row, fault):
 def test_hub_rows_are_asked_for_at_the_pinned_revision_and_counted(tmp_path, monkeypatch):
     asked, rows = [], [conversation(f"What is {index}?", 2) for index in range(conifer.NUM_ROWS)]
 
-    def load_dataset(*names, split, revision):
-        asked.append((*names, split, revision))
+    def stored(source, split, *, name=None):
+        asked.append((source["id"], name, split, source["revision"]))
         return rows
 
-    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    monkeypatch.setattr(hub, "read_hub", stored)
     block = local_block(tmp_path, source=HUB, num_test=1402, num_dev=200, num_train=1000)
     splits = conifer.load(block, 42)
     assert len({problem.id for problem in [*splits.train, *splits.dev, *splits.test]}) == 2602
-    assert asked == [(HUB["id"], "train_sft", HUB["revision"])]
+    assert asked == [(HUB["id"], None, "train_sft", HUB["revision"])]
     rows.pop()
     with pytest.raises(ArtifactError, match="13605 rows, 13606 are published"):
         conifer.load(block, 42)

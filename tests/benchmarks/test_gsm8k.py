@@ -10,7 +10,7 @@ import datasets
 import pytest
 
 from slmcollab.artifacts import ArtifactError, write_jsonl
-from slmcollab.benchmarks import gsm8k
+from slmcollab.benchmarks import gsm8k, hub
 
 ROWS = {
     "train": [
@@ -73,11 +73,11 @@ def test_missing_local_file_is_named(tmp_path):
 def test_hub_rows_are_asked_for_at_the_pinned_revision(tmp_path, monkeypatch):
     asked = []
 
-    def load_dataset(*names, split, revision):
-        asked.append((*names, split, revision))
+    def stored(source, split, *, name=None):
+        asked.append((source["id"], name, split, source["revision"]))
         return datasets.Dataset.from_list(ROWS[split])
 
-    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    monkeypatch.setattr(hub, "read_hub", stored)
     splits = gsm8k.load(local_block(tmp_path, source=HUB), 42)
     assert asked == [("openai/gsm8k", "main", split, HUB["revision"]) for split in ("train", "test")]
     assert splits.train[1].answer == "2125"
@@ -98,7 +98,8 @@ def test_offline_with_an_empty_cache_fails_once_and_says_what_to_do(tmp_path):
     assert result.returncode != 0
     last = result.stderr.strip().splitlines()[-1]
     assert "openai/gsm8k (main, revision 740312add88f" in last
-    assert "snakemake --until download_problems" in last
+    assert last.startswith("slmcollab.artifacts.ArtifactError: benchmarks.gsm8k: ")
+    assert last.endswith(f"`snakemake --profile slurm {tmp_path / 'out/manifest'}`")
     assert "Retrying" not in result.stderr
     assert not (tmp_path / "out").exists()
 

@@ -9,7 +9,7 @@ import datasets
 import pytest
 
 from slmcollab.artifacts import ArtifactError, read_json, write_jsonl
-from slmcollab.benchmarks import gsm_hard
+from slmcollab.benchmarks import gsm_hard, hub
 
 ROWS = [
     {"input": f"Ann has {index} pens. How many?", "code": "", "target": target}
@@ -63,14 +63,14 @@ def test_too_few_rows_are_refused(tmp_path):
 def test_hub_rows_are_asked_for_at_the_pinned_revision_and_counted(tmp_path, monkeypatch):
     asked, rows = [], [ROWS[0]] * 1319
 
-    def load_dataset(*names, split, revision):
-        asked.append((*names, split, revision))
+    def stored(source, split, *, name=None):
+        asked.append((source["id"], name, split, source["revision"]))
         return datasets.Dataset.from_list(rows)
 
-    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    monkeypatch.setattr(hub, "read_hub", stored)
     block = local_block(tmp_path, source=HUB, num_test=132, num_dev=100, num_train=1087)
     assert len(gsm_hard.load(block, 42).train) == 1087
-    assert asked == [(HUB["id"], "train", HUB["revision"])]
+    assert asked == [(HUB["id"], None, "train", HUB["revision"])]
     rows.pop()
     with pytest.raises(ArtifactError, match=r"gsm-hard \(960448f\w+\) train: 1318 rows, 1319 are published"):
         gsm_hard.load(block, 42)

@@ -4,11 +4,10 @@ import os
 import shutil
 from pathlib import Path
 
-import datasets
 import pytest
 
 from slmcollab.artifacts import ArtifactError, read_json, write_jsonl
-from slmcollab.benchmarks import math
+from slmcollab.benchmarks import hub, math
 
 HUB = {"id": "HuggingFaceH4/MATH-500", "revision": "6e4ed1a2a79af7d8630a6b768ec859cb5af4d3be"}
 TRAIN_HUB = {"id": "EleutherAI/hendrycks_math", "revision": "21a5633873b6a120296cce3e2df9d5550074f4a3"}
@@ -72,18 +71,18 @@ def test_malformed_row_is_named(tmp_path, row, fault):
 def test_hub_rows_come_from_two_data_sets_and_seven_configurations(tmp_path, monkeypatch):
     asked, short = [], []
 
-    def load_dataset(*names, split, revision):
-        asked.append((*names, split, revision))
+    def stored(source, split, *, name=None):
+        asked.append((source["id"], name, split, source["revision"]))
         if split == "test":
             return [{**TEST[0], "problem": f"Test {index}"} for index in range(500)]
-        return [solved(f"{names[1]} {index}") for index in range(math.NUM_TRAIN[names[1]] - len(short))]
+        return [solved(f"{name} {index}") for index in range(math.NUM_TRAIN[name] - len(short))]
 
-    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    monkeypatch.setattr(hub, "read_hub", stored)
     block = local_block(tmp_path, source=HUB, train_source=TRAIN_HUB, num_train=7000, num_dev=500)
     splits = math.load(block, 42)
     assert (len(splits.train), len(splits.dev), len(splits.test)) == (7000, 500, 500)
     trained = [(TRAIN_HUB["id"], name, "train", TRAIN_HUB["revision"]) for name in math.NUM_TRAIN]
-    assert asked == [(HUB["id"], "test", HUB["revision"]), *trained]
+    assert asked == [(HUB["id"], None, "test", HUB["revision"]), *trained]
     assert splits.origin == {"source": HUB, "train_source": TRAIN_HUB}
     short.append(1)
     with pytest.raises(ArtifactError, match=r"\(algebra, 21a5633\w+\) train: 1743 rows, 1744 are published"):

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import datasets
 import pytest
 
 from slmcollab.artifacts import ArtifactError, read_json, write_jsonl
-from slmcollab.benchmarks import musique
+from slmcollab.benchmarks import hub, musique
 from slmcollab.benchmarks.splits import tasks_of
 
 HUB = {"id": "dgslibisey/MuSiQue", "revision": "1bd32e8b3f4f29a11f8240a9f666ef52e159c24e"}
@@ -84,16 +83,16 @@ def test_malformed_row_is_named(tmp_path, changed, fault):
 def test_hub_rows_are_asked_for_at_the_pinned_revision_and_counted(tmp_path, monkeypatch):
     asked, short = [], {"train": 0, "validation": 0}
 
-    def load_dataset(*names, split, revision):
-        asked.append((*names, split, revision))
+    def stored(source, split, *, name=None):
+        asked.append((source["id"], name, split, source["revision"]))
         return [TRAIN[0] if split == "train" else TEST[0]] * (musique.NUM_ROWS[split] - short[split])
 
     assert musique.NUM_ROWS == {"train": 19938, "validation": 2417}
     monkeypatch.setattr(musique, "NUM_ROWS", {"train": 50, "validation": 40})
-    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    monkeypatch.setattr(hub, "read_hub", stored)
     block = local_block(tmp_path, source=HUB, num_dev=0, num_train=5)
     assert len(musique.load(block, 42).test) == 40
-    assert asked == [(HUB["id"], split, HUB["revision"]) for split in ("train", "validation")]
+    assert asked == [(HUB["id"], None, split, HUB["revision"]) for split in ("train", "validation")]
     short["validation"] = 1
     with pytest.raises(ArtifactError, match=r"validation: 39 rows, 40 are published"):
         musique.load(block, 42)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from slmcollab import snapshots
 from slmcollab.artifacts import ArtifactError, read_jsonl
 
 Source = dict[str, str]
@@ -25,18 +26,26 @@ def read_rows(source: Source, split: str, *, name: str | None = None, num_rows: 
 
 
 def read_hub(source: Source, split: str, *, name: str | None = None) -> Iterable[dict[str, Any]]:
-    """Return a split from the local cache or the hub; raises ArtifactError that says where to fetch it."""
+    """Return a split from the local cache or the hub; raises ArtifactError where neither has it.
+
+    The files are read from their folder: asked by its id, `datasets` would make do with any revision in its cache.
+    """
     import datasets
 
-    names = [source["id"]] if name is None else [source["id"], name]
+    unreadable = (OSError, ValueError, datasets.exceptions.DatasetsError)
+    repository, revision = source["id"], source["revision"]
+    folder = snapshots.cached(repository, revision, kind="dataset")
+    if folder is not None:
+        try:
+            return datasets.load_dataset(str(folder), name, split=split)
+        except unreadable:
+            pass  # a part of it, perhaps: the hub has the rest
+    folder = snapshots.fetch(repository, revision, kind="dataset", part=name)
     try:
-        return datasets.load_dataset(*names, split=split, revision=source["revision"])
-    except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
-        described = ", ".join([*names[1:], f"revision {source['revision']}"])
+        return datasets.load_dataset(str(folder), name, split=split)
+    except unreadable as error:
         raise ArtifactError(
-            f"{source['id']} ({described}) is not in the local cache and the hub did not deliver it"
-            f" ({type(error).__name__}: {error}). Fetch it where there is internet access:"
-            " `snakemake --until download_problems`"
+            f"{describe(source, name)} {split}: not readable ({type(error).__name__}: {error})"
         ) from error
 
 
