@@ -1,21 +1,44 @@
 # make demo: the tiny grid in runs/tiny, and its table; PAPERS=slices or PAPERS=musketeers for one of the papers.
-# make test: the tests; MARKED=1 adds those marked slow and cluster.
+# make test: the tests; MARKED=1 adds those marked slow and cluster; WORKERS=4 for a machine with more cores.
+# make takeover RUN=runs/tiny: sees to what is left of a killed workflow and frees its folder; NOW=1 waits for no running job.
+# make check-cluster: is this SLURM cluster fit for the paper grid? QUICK=1 submits no job.
+# make plan: jobs, allocations, hours and disk of each item; SCALE=tiny, GPUS=16, CONFIG=a.yaml on top; also in plan.csv.
 # make bench: speed against peers; CHECK=1 fails on what is too slow.   make small: two small pretrained models in runs/small.
 PYTHON ?= python3.11
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 PROFILE := --profile workflow/profiles/tiny
 PAPERS ?=
 MARKED ?=
+WORKERS ?= 2
 CHECK ?=
+RUN ?= .
+NOW ?=
+QUICK ?=
+SCALE ?= paper
+GPUS ?= 8
+CONFIG ?=
 
-.PHONY: demo test bench small lint clean
+.PHONY: demo test takeover check-cluster plan bench small lint clean
 
 demo: .venv/installed
 	snakemake all $(PROFILE) $(if $(PAPERS),--config 'papers=[$(PAPERS)]')
 	@echo; echo runs/tiny/results/table1.csv; cat runs/tiny/results/table1.csv
 
+# A file has one worker; what measures wall time, and SLURM, which fills the machine, come after the others, one by one.
+test: export OMP_NUM_THREADS := 1
 test: lint
-	python -m pytest -ra $(if $(MARKED),--strict-skips,-m "not slow and not cluster")
+	@python -m pytest -ra $(if $(MARKED),--strict-skips) -n $(WORKERS) --dist loadgroup --no-loadscope-reorder \
+	  -m "not alone and not cluster$(if $(MARKED),, and not slow)"; status=$$?; \
+	python -m pytest -ra $(if $(MARKED),--strict-skips -m "alone or cluster",-m "alone and not slow and not cluster") && exit $$status
+
+takeover: .venv/installed
+	PYTHONPATH=workflow python -m cluster.takeover $(RUN) $(if $(NOW),--now)
+
+check-cluster: .venv/installed
+	PYTHONPATH=workflow python -m cluster.check $(if $(QUICK),--no-job)
+
+plan: .venv/installed
+	PYTHONPATH=workflow python -m plan --scale $(SCALE) --gpus $(GPUS) $(if $(CONFIG),--config $(CONFIG))
 
 bench: .venv/installed
 	OMP_NUM_THREADS=1 PYTHONWARNINGS=ignore python tests/bench/run.py $(if $(CHECK),--check)

@@ -7,6 +7,9 @@ min_version("9.27")
 configfile: f"{workflow.basedir}/config.yaml"
 
 
+report: "workflow/report/workflow.rst"
+
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/common_files.smk"
 include: "workflow/rules/common_teams.smk"
@@ -29,19 +32,29 @@ include: "workflow/rules/9c_slices_accounts.smk"
 
 
 MADE = "results/musketeers"
+PAGED = ["csv", "html"]  # a table and its page in the report
 # What each paper is made of; records are targets too, so that a run that was lost after it was scored is noticed:
 # Snakemake does not look between targets.
 TABLES = {
     "musketeers": [
         f"{MADE}/table1.tex",
-        f"{MADE}/claims.csv",
-        *expand(f"{MADE}/table2.{{suffix}}", suffix=["csv", "tex"] if shown.table2_runs(config) else []),
-        *expand(f"{MADE}/table_{{kind}}.csv", kind=["probe", "experts"] if shown.experts_shown(config) else []),
+        *expand(f"{MADE}/table1.{{suffix}}", suffix=PAGED),
+        *expand(f"{MADE}/claims.{{suffix}}", suffix=PAGED),
+        *expand(f"{MADE}/table2.{{suffix}}", suffix=[*PAGED, "tex"] if shown.table2_runs(config) else []),
+        *expand(
+            f"{MADE}/table_{{kind}}.{{suffix}}",
+            kind=["probe", "experts"] if shown.experts_shown(config) else [],
+            suffix=PAGED,
+        ),
     ],
     "slices": [
         "results/slices/table1.tex",
-        "results/slices/claims.csv",
-        *expand("results/slices/table_{kind}.csv", kind=["roles", "retention", "overlap", "funnel", "budgets"]),
+        *expand("results/slices/{table}.{suffix}", table=["table1", "claims"], suffix=PAGED),
+        *expand(
+            "results/slices/table_{kind}.{suffix}",
+            kind=["roles", "retention", "overlap", "funnel", "budgets"],
+            suffix=PAGED,
+        ),
     ],
 }
 FIGURES = {
@@ -65,21 +78,37 @@ RECORDS = {
 }
 
 
+include: "workflow/rules/9d_record.smk"  # of all of the above
+
+
 onstart:
+    from cluster import hooks
     from slmcollab.models import gated
 
     fetched = [job.wildcards.model for job in workflow.dag.needrun_jobs() if job.rule.name == "download_model"]
     refused = gated.refusals({model: config["models"][model] for model in fetched})
+    refused += hooks.left_over(Path.cwd(), Path(workflow.basedir), slurm=not workflow.local_exec)
     if refused:
         raise WorkflowError("\n".join(refused))
+    driver.write(Path.cwd(), slurm=not workflow.local_exec)
+
+
+onsuccess:
+    driver.remove(Path.cwd())
+
+
+onerror:
+    from cluster import hooks
+
+    hooks.fail(Path.cwd(), slurm=not workflow.local_exec)
 
 
 rule all:
     """Every table and figure of the grid."""
     default_target: True
     input:
-        "results/table1.csv",
-        "results/table_resources.csv",
+        expand("results/{table}.{suffix}", table=["table1", "table_resources"], suffix=PAGED),
+        "results/ro-crate-metadata.json",
         of_papers(TABLES),
         of_papers(FIGURES),
         of_papers(RECORDS),
@@ -88,8 +117,7 @@ rule all:
 rule tables:
     """Every table, from stored scores."""
     input:
-        "results/table1.csv",
-        "results/table_resources.csv",
+        expand("results/{table}.{suffix}", table=["table1", "table_resources"], suffix=PAGED),
         of_papers(TABLES),
         of_papers(RECORDS),
 

@@ -1,4 +1,4 @@
-"""What every test shares: a strict mode, in which a test is skipped only for what CI cannot install."""
+"""What every test shares: a strict mode, in which a test is skipped only for what CI cannot install; who runs what."""
 
 import pytest
 
@@ -8,6 +8,15 @@ ALLOWED_SKIPS = ("GPU", "conda", "apptainer", "SLMCOLLAB_DATA")
 
 def pytest_addoption(parser):
     parser.addoption("--strict-skips", action="store_true", help=f"fail on a skip for anything but {ALLOWED_SKIPS}")
+
+
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the marks
+def pytest_collection_modifyitems(items):
+    """One worker runs a file, or all tests that share the finished run; those of the workflow, the longest, begin."""
+    for item in items:
+        shared = "finished" if "finished" in item.fixturenames else item.path.stem
+        item.add_marker(pytest.mark.xdist_group(shared))
+    items.sort(key=lambda item: item.path.parent.name != "workflow")
 
 
 @pytest.hookimpl(wrapper=True)

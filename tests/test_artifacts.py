@@ -32,7 +32,7 @@ def test_problems_survive_storage_with_none_answers_and_unusual_line_ends(tmp_pa
         (b'{"id": 0}', "cut"),
         (b"", "empty"),
         (b'{"id": 0}\n\n{"id": 1}\n', "not JSON lines"),
-        (b"\xff\xfe\n", "not JSON lines"),
+        (b"\xff\xfe\n", "no text"),
         (b'{"id": 0}\n3\n', "no JSON object"),
     ],
 )

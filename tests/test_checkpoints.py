@@ -1,6 +1,7 @@
 """Which checkpoints count, and one writer at a time."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -93,7 +94,7 @@ def test_a_second_writer_is_told_who_holds_the_lock_until_that_one_is_killed(tmp
     )
     try:
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(RuntimeError, match=f"'4711'.*{holder.pid}"), checkpoints.one_writer(folder, ""):
+        with pytest.raises(RuntimeError, match=r"by job 4711 on .*: scancel 4711$"), checkpoints.one_writer(folder, ""):
             pytest.fail("two writers at once")
     finally:
         holder.send_signal(signal.SIGKILL)
@@ -101,6 +102,13 @@ def test_a_second_writer_is_told_who_holds_the_lock_until_that_one_is_killed(tmp
     with checkpoints.one_writer(folder, ""):
         assert (folder / "holder.json").is_file()
     assert not folder.exists()
+
+
+def test_a_holder_outside_slurm_is_named_by_its_process(tmp_path):
+    said = f"by process {os.getpid()} on .*: kill {os.getpid()}$"
+    holder = checkpoints.one_writer(tmp_path, "local")
+    with holder, pytest.raises(RuntimeError, match=said), checkpoints.one_writer(tmp_path, "local"):
+        pytest.fail("two writers at once")
 
 
 def test_a_failed_run_keeps_its_folder(tmp_path):

@@ -16,7 +16,7 @@ STEPS = sorted(name for name in FILES if name.startswith("slmcollab.steps."))
 PARSE_TIME = sorted(WORKFLOW.glob("*.py"))  # what Snakemake imports, again in every job
 
 LAYERS = [  # a module imports from its own layer and from those above it in this list
-    {"artifacts", "checkpoints", "choice", "seeding", "usage"},
+    {"artifacts", "checkpoints", "choice", "digests", "made_by", "seeding", "snapshots", "usage", "whole"},
     {"models", "generation", "benchmarks", "scoring"},
     {"experts", "context", "protocol", "graph"},
     {"rl", "supervision", "marl", "search", "teams"},

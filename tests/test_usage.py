@@ -1,6 +1,8 @@
 """What a job says of itself: the CPU time and memory of its own process, and of a GPU only where there was one."""
 
 import json
+import os
+import platform
 import subprocess
 import sys
 import time
@@ -16,9 +18,9 @@ WORKFLOW = Path(usage.__file__).parents[1]
 
 def reported(capsys):
     usage.report_usage()
-    mark, _, text = capsys.readouterr().out.partition(" ")
-    assert (mark, text[-1], text.count("\n")) == ("usage:", "\n", 1)
-    return json.loads(text)
+    (machine, used, after) = capsys.readouterr().out.split("\n")
+    assert (machine[: len(usage.MACHINE)], used[: len(usage.MARK)], after) == (usage.MACHINE, usage.MARK, "")
+    return json.loads(used.removeprefix(usage.MARK))
 
 
 def alone(program):
@@ -33,7 +35,7 @@ def alone(program):
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(lines)], cwd=WORKFLOW, capture_output=True, text=True, check=True
     )
-    return json.loads(done.stdout.removeprefix(usage.MARK))
+    return json.loads(done.stdout.partition(usage.MARK)[2])
 
 
 def test_cpu_time_is_that_of_the_process_without_waiting(capsys):
@@ -63,7 +65,24 @@ def test_child_processes_do_not_count():
 @pytest.mark.parametrize(("initialised", "expected"), [(True, 3.0), (False, None)])
 def test_gpu_memory_is_the_peak_of_the_fullest_one_that_was_used(capsys, monkeypatch, initialised, expected):
     cuda = SimpleNamespace(
-        is_initialized=lambda: initialised, device_count=lambda: 2, max_memory_allocated=[2**20, 3 * 2**20].__getitem__
+        is_initialized=lambda: initialised,
+        device_count=lambda: 2,
+        max_memory_allocated=[2**20, 3 * 2**20].__getitem__,
+        get_device_name=["H200", "A100"].__getitem__,
     )
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
     assert reported(capsys)["gpu_mb"] == expected
+    assert usage.describe_machine()["gpus"] == (["H200", "A100"] if initialised else [])
+
+
+def test_a_machine_is_described_as_its_system_describes_it(tmp_path, monkeypatch):
+    (tmp_path / "cpuinfo").write_text("processor\t: 0\nmodel name\t: Fast (R) 9\nprocessor\t: 1\nmodel name\t: Fast\n")
+    (tmp_path / "meminfo").write_text("MemTotal:        2048 kB\nMemFree:          1024 kB\n")
+    monkeypatch.setattr(usage, "PROCESSORS", tmp_path / "cpuinfo")
+    monkeypatch.setattr(usage, "MEMORY", tmp_path / "meminfo")
+    found = usage.describe_machine()
+    assert (found["cpu"], found["memory_mb"], found["cpus"]) == ("Fast (R) 9", 2, os.cpu_count())
+    assert found["python"] == ".".join(map(str, sys.version_info[:3]))
+    monkeypatch.setattr(usage, "PROCESSORS", tmp_path / "none")
+    monkeypatch.setattr(usage, "MEMORY", tmp_path / "none")
+    assert (usage.describe_machine()["cpu"], usage.describe_machine()["memory_mb"]) == (platform.machine(), None)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from grid import Config
-from slices_grid import GREEDY, base_of, models_of, reward_of, slots_of
+from slices_grid import GREEDY, SCORES, base_of, models_of, reward_of, slots_of
 
 
 def _of_benchmark(config: Config, benchmark: str) -> dict[str, Any]:
@@ -106,9 +106,10 @@ def evaluate_cell(config: Config, benchmark: str, system: str, number: str) -> d
 
 
 def reward_cell(config: Config, benchmark: str, system: str) -> dict[str, Any]:
-    """Return the cell of rewards (eq. 11, 12)."""
-    alpha = _of_benchmark(config, benchmark)["alpha"]
-    return {**scoring(config, benchmark), "alpha": alpha, "reward": reward_of(config, system)}
+    """Return the cell of rewards (eq. 11, 12); only step scores are weighed."""
+    reward = reward_of(config, system)
+    weight = {"alpha": _of_benchmark(config, benchmark)["alpha"]} if reward == SCORES else {}
+    return {**scoring(config, benchmark), **weight, "reward": reward}
 
 
 def grade_cell(config: Config, benchmark: str, system: str, stage: str) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def test_header_says_what_was_read_by_what():
     manifest, read = {"id": None, "revision": None, "num_layers": 2}, [[1], [2]]
     about = {"dtype": "float32", "sequence": "prompt", "truncated": 0, "code": "c0"}
     header = features.make_header(manifest, "small", read=read, **about)
-    assert header == HEADER | {"prompts": features.digest_prompts([[1], [2]])}
+    assert header == HEADER | {"prompts": features.digest_prompts([[1], [2]]), "digests": {}}
 
 
 def test_an_embedding_is_read_by_its_own_name(tmp_path):

@@ -7,13 +7,14 @@ from pathlib import Path
 import huggingface_hub
 import pytest
 
+from slmcollab import snapshots
 from slmcollab.models import gated
 
 MODELS = {
-    "llama": {"source": "hub", "id": "meta-llama/Llama-3.2-3B-Instruct", "gated": True},
+    "llama": {"source": "hub", "id": "meta-llama/Llama-3.2-3B-Instruct", "revision": "a", "gated": True},
     "open": {"source": "hub", "id": "Qwen/Qwen2.5-3B-Instruct"},
     "said_open": {"source": "hub", "id": "Qwen/Qwen2.5-3B-Instruct", "gated": False},
-    "gemma": {"source": "hub", "id": "google/gemma-2-2b-it", "gated": True},
+    "gemma": {"source": "hub", "id": "google/gemma-2-2b-it", "revision": "b", "gated": True},
     "local": {"source": "path", "path": "weights"},
     "toy": {"source": "toy"},
 }
@@ -21,6 +22,7 @@ MODELS = {
 
 def test_without_a_token_each_gated_model_is_named_with_what_to_do(monkeypatch):
     monkeypatch.setattr(huggingface_hub, "get_token", lambda: None)
+    monkeypatch.setattr(snapshots, "cached", lambda *_, **__: None)
     lines = gated.refusals(MODELS)
     assert [line.partition(":")[0] for line in lines] == ["models.llama", "models.gemma"]
     for line, model_id in zip(lines, ("meta-llama/Llama-3.2-3B-Instruct", "google/gemma-2-2b-it"), strict=True):
@@ -28,6 +30,12 @@ def test_without_a_token_each_gated_model_is_named_with_what_to_do(monkeypatch):
         assert "`hf auth login`" in line
         assert "HF_TOKEN" in line
         assert "\n" not in line
+
+
+def test_a_gated_model_that_is_cached_needs_no_token(monkeypatch):
+    monkeypatch.setattr(huggingface_hub, "get_token", lambda: None)
+    monkeypatch.setattr(snapshots, "cached", lambda name, *_, **__: Path("there") if "Llama" in name else None)
+    assert [line.partition(":")[0] for line in gated.refusals(MODELS)] == ["models.gemma"]
 
 
 def test_with_a_token_nothing_is_refused(monkeypatch):

@@ -2,12 +2,14 @@
 
 import json
 
+import httpx2
 import pytest
 import torch
 from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
 
+from slmcollab import snapshots
 from slmcollab.artifacts import ArtifactError, digest
 from slmcollab.models import fetch, hub, toy
 from slmcollab.models.toy_tokenizer import build_tokenizer
@@ -96,8 +98,16 @@ def test_manifest_describes_the_weights(folder):
 def test_missing_weights_are_named(folder, tmp_path):
     manifest = tmp_path / "manifest.json"
     fetch.write_manifest(manifest, folder, model="small", block={"source": "toy"})
-    with pytest.raises(ArtifactError, match=r"model\.safetensors"):
+    with pytest.raises(ArtifactError, match=r"models\.small: .*weights lacks .*model\.safetensors.* manifest lists$"):
         hub.weights(manifest)
+    block = {"source": "hub", "id": "some/model", "revision": "abc"}
+    fetch.write_manifest(manifest, folder, model="small", block=block)
+    with pytest.raises(ArtifactError, match=r"some/model \(revision abc\)\. Fetch it .*slurm --force .*json`"):
+        hub.weights(manifest)
+    with pytest.raises(
+        ArtifactError, match=r"none\.json: no such file\. Fetch it .*`snakemake --profile slurm .*json`"
+    ):
+        hub.weights(tmp_path / "none.json")
 
 
 def test_copy_takes_what_a_model_needs(folder, tmp_path):
@@ -110,7 +120,7 @@ def test_copy_takes_what_a_model_needs(folder, tmp_path):
 
 
 def test_copy_refuses_a_folder_without_a_model(tmp_path):
-    with pytest.raises(ArtifactError, match="not a model folder"):
+    with pytest.raises(ArtifactError, match=r"not a whole model folder, config\.json, model\.safetensors"):
         fetch.copy(tmp_path, tmp_path / "copy")
 
 
@@ -123,21 +133,24 @@ class Response:
 
 @pytest.mark.parametrize("revision", ["main", REVISION[:-1], REVISION.upper()])
 def test_revision_must_be_a_commit_hash(tmp_path, revision, monkeypatch):
-    monkeypatch.setattr(fetch, "snapshot_download", lambda *_, **__: pytest.fail("was called"))
+    monkeypatch.setattr(snapshots, "cached", lambda *_, **__: pytest.fail("was called"))
     with pytest.raises(ArtifactError, match=r"some/model: revision .* 40 hex digits"):
         fetch.download("some/model", revision, tmp_path)
 
 
-def test_download_asks_for_one_copy_at_the_pinned_revision(tmp_path, monkeypatch):
+def test_download_asks_for_one_copy_at_the_pinned_revision(folder, tmp_path, monkeypatch):
     asked = {}
 
-    def fetched(model_id, *, revision, local_dir, allow_patterns):
-        asked.update(id=model_id, revision=revision, patterns=allow_patterns)
-        (local_dir / ".cache").mkdir(parents=True)
+    def fetched(model_id, revision, *, kind, files, folder):
+        asked.update(id=model_id, revision=revision, kind=kind, patterns=files)
+        fetch.copy(whole, folder)
+        (folder / ".cache").mkdir()
 
-    monkeypatch.setattr(fetch, "snapshot_download", fetched)
+    whole = folder
+    monkeypatch.setattr(snapshots, "cached", lambda *_, **__: None)
+    monkeypatch.setattr(snapshots, "fetch", fetched)
     fetch.download("some/model", REVISION, tmp_path / "weights")
-    assert (asked["id"], asked["revision"]) == ("some/model", REVISION)
+    assert (asked["id"], asked["revision"], asked["kind"]) == ("some/model", REVISION, "model")
     from huggingface_hub.utils import filter_repo_objects
 
     wanted = ["config.json", "model.safetensors", "model-00001-of-00002.safetensors", "tokenizer.json", "merges.txt"]
@@ -146,25 +159,45 @@ def test_download_asks_for_one_copy_at_the_pinned_revision(tmp_path, monkeypatch
     assert not (tmp_path / "weights/.cache").exists()
 
 
-def test_gated_model_without_a_token_says_what_to_do(tmp_path, monkeypatch):
+def test_what_a_model_folder_lacks(folder, tmp_path):
+    fetch.copy(folder, tmp_path / "whole")
+    assert fetch.lacking(tmp_path / "whole") == []
+    (tmp_path / "whole/model.safetensors").rename(tmp_path / "whole/model-00001-of-00002.safetensors")
+    assert fetch.lacking(tmp_path / "whole") == ["model.safetensors"]
+    parts = {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
+    (tmp_path / "whole/model.safetensors.index.json").write_text(json.dumps(parts))
+    assert fetch.lacking(tmp_path / "whole") == ["model-00002-of-00002.safetensors"]
+    assert fetch.lacking(tmp_path / "none") == ["config.json", "model.safetensors", "tokenizer.json"]
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_gated_model_needs_a_token_only_where_it_is_not_cached(folder, tmp_path, monkeypatch, stored):
     monkeypatch.setattr(fetch, "get_token", lambda: None)
-    monkeypatch.setattr(fetch, "snapshot_download", lambda *_, **__: pytest.fail("was called"))
-    with pytest.raises(ArtifactError, match=r"some/model is gated: accept its terms.*HF_TOKEN"):
-        fetch.download("some/model", REVISION, tmp_path, gated=True)
+    monkeypatch.setattr(snapshots, "cached", lambda *_, **__: folder if stored else None)
+    monkeypatch.setattr(snapshots, "fetch", lambda *_, **__: pytest.fail("was called"))
+    if stored:
+        fetch.download("some/model", REVISION, tmp_path / "copy", gated=True)
+        assert digest(tmp_path / "copy") == digest(folder)
+    else:
+        with pytest.raises(ArtifactError, match=r"some/model is gated: accept its terms.*HF_TOKEN"):
+            fetch.download("some/model", REVISION, tmp_path / "copy", gated=True)
 
 
 @pytest.mark.parametrize(
     ("error", "message"),
     [
         (GatedRepoError("403", response=Response()), "some/model is gated: accept its terms"),
-        (LocalEntryNotFoundError("no network"), "some/model: the hub cannot be reached"),
+        (LocalEntryNotFoundError("no network"), r"some/model \(revision 0123456\w+\) is not in the local cache and"),
+        (httpx2.ConnectError("no route"), r"the hub did not deliver it \(ConnectError: no route\)"),
     ],
 )
 def test_refused_and_unreachable_are_told_apart(tmp_path, monkeypatch, error, message):
     def fetched(*_, **__):
         raise error
 
-    monkeypatch.setattr(fetch, "snapshot_download", fetched)
+    monkeypatch.setattr(snapshots.HfApi, "repo_info", lambda *_, **__: None)
+    monkeypatch.setattr(snapshots, "cached", lambda *_, **__: None)
+    monkeypatch.setattr(snapshots, "snapshot_download", fetched)
     with pytest.raises(ArtifactError, match=message):
         fetch.download("some/model", REVISION, tmp_path)
 

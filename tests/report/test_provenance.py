@@ -17,9 +17,10 @@ METRICS = {"accuracy": 50.0, "accuracy_seen": None, "accuracy_unseen": 50.0, "sc
 
 def scores(seed, **changes):
     run = {"code": "aa", "inputs": {"policy": "11"}, "models": {}, "packages": {"torch": "2.13.0"}, "seed": seed}
+    run |= {"digests": {"policy.json": "11"}}
     content = {"benchmark": "sums", "method": "single", "team": "none", "seed": seed, "metrics": METRICS}
     content["problems"] = {"q0": {"score": 1.0, "seen": False}, "q1": {"score": 0.0, "seen": False}}
-    record = {"run": run, "inputs": {"answers": "22"}, "code": {"answers": "aa", "scores": "bb"}}
+    record = {"run": run, "inputs": {"answers": "22"}, "digests": {"answers.jsonl": "22"}, "code": {"answers": "aa"}}
     return content | {"policy": "toy_policy", "experts": [], "provenance": record} | changes
 
 
@@ -53,6 +54,7 @@ def test_a_cell_names_its_files_in_the_order_of_its_seeds():
     [
         ({"provenance": {}}, "provenance.run"),
         ({"provenance": {"run": {"code": "a", "inputs": {}}, "inputs": {}, "code": "b"}}, "provenance.run.models"),
+        ({"provenance": {"run": {}, "inputs": {}, "code": {}}}, "'provenance.digests'"),
     ],
 )
 def test_a_file_that_does_not_say_where_it_comes_from_is_refused(changes, lacking):

@@ -6,7 +6,17 @@ import pytest
 
 from slmcollab import usage
 from slmcollab.artifacts import ArtifactError
-from slmcollab.report.resources import COLUMNS, Job, gpu_seconds, read_job, read_usage, read_wall, resource_rows
+from slmcollab.report.resources import (
+    COLUMNS,
+    ON,
+    Job,
+    gpu_seconds,
+    read_job,
+    read_machine,
+    read_usage,
+    read_wall,
+    resource_rows,
+)
 
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
 MEASURED = "50.42\t0:00:50\t627.03\t2505.14\t529.39\t556.24\t0.14\t12.90\t87.70\t44.73\n"
@@ -48,6 +58,22 @@ def test_what_a_job_reports_is_what_is_read(tmp_path, capsys):
     usage.report_usage()
     (tmp_path / "a.log").write_text(capsys.readouterr().out)
     assert read_usage(tmp_path / "a.log").keys() == USED.keys()
+    assert read_machine(tmp_path / "a.log") == usage.describe_machine()
+
+
+def test_a_machine_is_the_last_that_a_log_names_none_where_it_names_none_and_never_half(tmp_path):
+    log = tmp_path / "a.log"
+    machine = dict.fromkeys(ON) | {"cpu": "first"}
+    log.write_text(f"machine: {json.dumps(machine)}\nkilled\nmachine: {json.dumps(machine | {'cpu': 'second'})}\n")
+    assert read_machine(log)["cpu"] == "second"
+    log.write_text(f"usage: {json.dumps(USED)}\n")
+    assert read_machine(log) is None
+    log.write_text('machine: {"cpu": "fir')
+    with pytest.raises(ArtifactError, match=r"a\.log: machine: .* is no JSON"):
+        read_machine(log)
+    log.write_text('machine: {"cpu": "first"}\n')
+    with pytest.raises(ArtifactError, match=r"a\.log: its machine has \['cpu'\]"):
+        read_machine(log)
 
 
 def test_what_is_gone_is_none(tmp_path):

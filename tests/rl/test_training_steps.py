@@ -121,8 +121,9 @@ def finish(process):
 
 
 def outputs(out):
-    names = ["adapter/adapter_model.safetensors", "adapter/adapter_config.json", "history.csv", "run.json"]
-    return {name: (out / name).read_bytes() for name in names}
+    names = ["adapter/adapter_model.safetensors", "adapter/adapter_config.json", "history.csv"]
+    told = {name: value for name, value in artifacts.read_json(out / "run.json").items() if name != "digests"}
+    return {"run.json": told, **{name: (out / name).read_bytes() for name in names}}
 
 
 @pytest.fixture(scope="module")
@@ -220,7 +221,11 @@ def test_what_a_run_records(straight, world):
     assert run["reference"] == "policy without LoRA, zero context rows"
     history = (straight / "history.csv").read_text().splitlines()
     assert len(history) == 13
+    named = run.pop("digests")
     assert str(world) not in json.dumps(run)
+    assert named[str(world / "math.safetensors")] == run["inputs"]["features/math"]
+    weights = straight / "adapter/adapter_model.safetensors"
+    assert named[str(weights)] == artifacts.digest(weights)
 
 
 def answer_command(world, out, adapter, cell, max_new_tokens=5):
@@ -228,11 +233,11 @@ def answer_command(world, out, adapter, cell, max_new_tokens=5):
     answer_cell = {name: cell[name] for name in names if name in cell}
     answer_cell |= {"batch_size": 4, "max_new_tokens": max_new_tokens}
     return [
-        *("--cell", json.dumps(answer_cell), "--seed", "0", "--adapter", adapter),
+        *("--cell", json.dumps(answer_cell), "--code", "abc", "--seed", "0", "--adapter", adapter),
         *("--run", adapter.parent / "run.json", "--train-cell", json.dumps(cell), "--train-code", "abc"),
         *("--policy", world / "policy/manifest.json", "--problems", world / "problems.jsonl"),
         *exposed(world, cell),
-        *("--output", out / "answers.jsonl"),
+        *("--output", out / "answers.jsonl", "--answering", out / "answering.json"),
     ]
 
 

@@ -135,6 +135,7 @@ def test_scores_of_an_expert(folder, tmp_path):
     right = sum(row["completion"] == p.answer for row, p in zip(rows, problems(range(10)), strict=True))
     assert right >= 5
     found = score(folder, "test", tmp_path / "scores.json")
+    assert found.pop("digests").keys() == {str(folder / f"{name}.jsonl") for name in ("test", "test.answers", "train")}
     heads = {"benchmark": "sums", "expert": "small", "split": "test", "num_problems": 10}
     assert found == heads | {
         "metrics": {

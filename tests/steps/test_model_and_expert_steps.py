@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from recorded import wherever
 
 from slmcollab.artifacts import Problem, digest, read_json, read_jsonl, write_problems
 from slmcollab.experts.features import POOLINGS, read_features, read_header, write_features
@@ -65,7 +66,11 @@ def test_corpus_and_toy_model(folder, tmp_path):
     assert (manifest["model"], manifest["architecture"]) == ("small", "GPT2LMHeadModel")
     assert set(manifest["accuracy"]) == set(manifest["format"]) == {"sums", "reverse"}
     again = train(tmp_path, steps=2, architecture=SMALL)
-    assert digest(again.parent) == digest(folder / "model")
+    assert digest(again.parent / "weights") == digest(folder / "model/weights")
+    assert wherever(again) == wherever(folder / "model/manifest.json")
+    assert manifest["digests"] == {
+        str(folder / f"{name}.jsonl"): digest(folder / f"{name}.jsonl") for name in ("sums", "reverse")
+    }
 
 
 def test_features_of_a_split(folder):
@@ -94,7 +99,11 @@ def test_features_do_not_depend_on_how_the_tokenizer_pads(folder, tmp_path, side
     tokenizer.save_pretrained(tmp_path / "weights")
     manifest = tmp_path / "manifest.json"
     fetch.write_manifest(manifest, tmp_path / "weights", model="small", block={"source": "toy"})
-    assert digest(extract(manifest, folder / "train.jsonl", tmp_path / "other.safetensors")) == digest(plain)
+    other = extract(manifest, folder / "train.jsonl", tmp_path / "other.safetensors")
+    assert all(torch.equal(read_features(other, name), read_features(plain, name)) for name in POOLINGS)
+    (headers := [read_header(path) for path in (other, plain)])[0].pop("digests")
+    assert headers[1].pop("digests").keys() == {str(folder / "model/manifest.json"), str(folder / "train.jsonl")}
+    assert headers[0] == headers[1]
 
 
 def test_long_prompts(folder, tmp_path):

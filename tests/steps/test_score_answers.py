@@ -24,7 +24,8 @@ def files(tmp_path):
     """A run that is right on the sums below 10 and cut on the others."""
     block = {"benchmark": "toy_sums", "tasks": {"sums": {}}, "num_train": 75, "num_test": 100}
     splits = toy_digits.load(block, 42)
-    paths = {name: tmp_path / name for name in ("answers", "problems", "train_problems", "run", "history", "scores")}
+    names = ("answers", "answering", "problems", "train_problems", "run", "history", "scores")
+    paths = {name: tmp_path / name for name in names}
     write_problems(paths["problems"], splits.test)
     write_problems(paths["train_problems"], splits.train)
     rows = [
@@ -41,11 +42,12 @@ def files(tmp_path):
         "step,reward,share_cut,share_unparsed,frac_reward_zero_std,kl\n1,0.25,0,0.5,1,\n2,0.75,1,0.5,0,0.1\n"
     )
     write_json(paths["run"], {"seed": 3, "code": "abc", "outputs": {"history": digest(paths["history"])}})
+    write_json(paths["answering"], {"seed": 3, "code": "abc", "outputs": {"answers": digest(paths["answers"])}})
     return paths
 
 
 def test_scores_of_a_run(files):
-    score_answers.main(cell=json.dumps(CELL), code="def", answers_code="abc", seed=3, **files)
+    score_answers.main(cell=json.dumps(CELL), code="def", seed=3, **files)
     result = read_json(files["scores"])
     heads = {key: result[key] for key in ("benchmark", "method", "team", "seed", "policy", "experts")}
     assert heads == {key: CELL[key] for key in heads if key != "seed"} | {"seed": 3}
@@ -64,29 +66,35 @@ def test_scores_of_a_run(files):
     assert result["provenance"]["code"] == {"answers": "abc", "scores": "def"}
     inputs = ("answers", "problems", "train_problems", "history")
     assert result["provenance"]["inputs"] == {name: digest(files[name]) for name in inputs}
+    read = (*inputs, "run", "answering")
+    assert result["provenance"]["digests"] == {str(files[name]): digest(files[name]) for name in read}
 
 
 def test_scores_are_the_same_bytes_again(files):
-    score_answers.main(cell=json.dumps(CELL), code="def", answers_code="abc", seed=3, **files)
+    score_answers.main(cell=json.dumps(CELL), code="def", seed=3, **files)
     first = files["scores"].read_bytes()
-    score_answers.main(cell=json.dumps(CELL), code="def", answers_code="abc", seed=3, **files)
+    score_answers.main(cell=json.dumps(CELL), code="def", seed=3, **files)
     assert files["scores"].read_bytes() == first
 
 
 def test_the_run_of_another_seed_is_refused(files):
-    with pytest.raises(ArtifactError, match="the run of seed 3, not of seed 4"):
-        score_answers.main(cell=json.dumps(CELL), code="def", answers_code="abc", seed=4, **files)
+    with pytest.raises(ArtifactError, match=r"history: not the history of seed 4 that .*run records"):
+        score_answers.main(cell=json.dumps(CELL), code="def", seed=4, **files)
 
 
 def test_unanswered_problems_are_refused(files):
     lines = files["answers"].read_text().splitlines(keepends=True)
     files["answers"].write_text("".join(lines[:-1]))
+    with pytest.raises(ArtifactError, match=r"answers: not the answers of seed 3 that .*answering records"):
+        score_answers.main(cell=json.dumps(CELL), code="def", seed=3, **files)
+    record = read_json(files["answering"])
+    write_json(files["answering"], record | {"outputs": {"answers": digest(files["answers"])}})
     with pytest.raises(ArtifactError, match="1 of 100 problems unanswered"):
-        score_answers.main(cell=json.dumps(CELL), code="def", answers_code="abc", seed=3, **files)
+        score_answers.main(cell=json.dumps(CELL), code="def", seed=3, **files)
     assert not files["scores"].exists()
 
 
 def test_a_history_that_the_run_does_not_record_is_refused(files):
     files["history"].write_text(files["history"].read_text().replace("0.75", "0.85"))
-    with pytest.raises(ArtifactError, match="not the history that"):
-        score_answers.main(cell=json.dumps(CELL), code="def", answers_code="abc", seed=3, **files)
+    with pytest.raises(ArtifactError, match="not the history of seed 3 that"):
+        score_answers.main(cell=json.dumps(CELL), code="def", seed=3, **files)

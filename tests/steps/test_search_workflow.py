@@ -5,6 +5,7 @@ import csv
 import json
 
 import pytest
+from recorded import wherever
 from workshop import PROBLEMS, PROMPT, SIZES, Workshop, chain
 
 from slmcollab.artifacts import ArtifactError, digest, read_json, write_json, write_problems, write_text
@@ -63,7 +64,7 @@ def search(folder, team, monkeypatch, backend, cell=CELL, seed=0):
     started = {"checkpoints": folder / "checkpoints", "job": "local", "workers": 1}
     named = {"cell": json.dumps(cell), "code": "abc", "seed": seed}
     search_workflow.main(**named, files=files, optimiser=optimiser, **started, **outputs)
-    return {name: path.read_bytes() for name, path in outputs.items()}
+    return {name: wherever(path) for name, path in outputs.items()}
 
 
 def test_it_leaves_the_workflow_every_iteration_and_every_call(tmp_path, team, monkeypatch):

@@ -1,10 +1,12 @@
 """The steps of tables, through their command lines, from small files to exact bytes."""
 
 import json
+from pathlib import Path
 
 import jsonschema
 import pytest
 import tyro
+import yaml
 from scores_files import scores_file
 
 from slmcollab.artifacts import ArtifactError, digest, read_json, write_json
@@ -48,45 +50,8 @@ musketeers,logic,hidden_state,toy,accuracy_seen,,,0,,,,,,,,,,,,,,
 musketeers,logic,hidden_state,toy,accuracy_unseen,,,0,,,,,,,,,,,,,,
 musketeers,logic,hidden_state,toy,score_mean,,,0,,,,,,,,,,,,,,
 """
-HEX = {"type": "string", "pattern": "^[0-9a-f]+$"}
-TEXTS = {"type": "array", "items": {"type": "string"}}
-PATH = {"type": "string", "pattern": "^[^/]"}
-DIGESTS = {"type": "object", "additionalProperties": HEX}
-
-
-def form(**properties):
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-
-
-RUN = {
-    "type": "object",
-    "properties": {"code": HEX, "inputs": DIGESTS},
-    "required": ["code", "inputs", "models", "packages", "seed"],
-}
-SCORES = form(
-    path=PATH,
-    sha256=HEX,
-    seed={"type": "integer"},
-    policy={"type": "string"},
-    experts=TEXTS,
-    provenance=form(run=RUN, inputs=DIGESTS, code={"type": "object", "additionalProperties": HEX}),
-)
-NAME = {"type": "string"}
-SEEDS = {"type": "array", "items": {"type": "integer"}}
-RECORD = form(
-    paper=NAME,
-    benchmark=NAME,
-    method=NAME,
-    team=NAME,
-    metrics=TEXTS,
-    seeds=SEEDS,
-    scores={"type": "array", "items": SCORES},
-)
-SCHEMA = form(
-    code=HEX,
-    tables={"type": "array", "items": form(path=PATH, sha256=HEX)},
-    cells={"type": "array", "items": RECORD},
-)
+SCHEMA = yaml.safe_load((Path(__file__).parents[2] / "workflow/schemas/provenance.schema.yaml").read_text())
+HEX = "0123456789abcdef" * 4
 
 
 def run_step(step, **options):
@@ -98,8 +63,11 @@ def run_step(step, **options):
 
 def write_scores(folder, name, key, seed, points, seen=()):
     """Write a scores file with the record of its run, and the run's own record beside it."""
-    run = {"code": "aa", "inputs": {"policy": "11"}, "models": {}, "packages": {"torch": "2.13.0"}, "seed": seed}
-    record = {"run": run, "inputs": {"answers": "22"}, "code": {"answers": "aa", "scores": "bb"}}
+    read = {"inputs": {"policy": HEX}, "digests": {"policy.json": HEX}}
+    models = {"toy_policy": {"id": None, "revision": None}}
+    made = {"outputs": {"adapter": HEX}, "models": models, "packages": {"torch": "2.13.0"}}
+    run = {"cell": {}, "code": HEX, "seed": seed, **read, **made}
+    record = {"run": run, **read, "code": {"answers": HEX, "scores": HEX}}
     made_of = {"policy": "toy_policy", "experts": ["toy_math"] if key[2] == "toy" else [], "provenance": record}
     write_json(folder / f"{name}.run.json", run)
     write_json(folder / f"{name}.json", scores_file(key, seed, points, seen) | made_of)
@@ -128,8 +96,9 @@ def make_tables(scores=ALL, table="all.csv"):
     options = {"cell": CELL, "scores": scores, "published": "published.csv"}
     run_step(make_musketeers_table1, **options, table="one.csv", tex="one.tex")
     runs = [name.replace(".json", ".run.json") for name in scores]
-    joined = {"tables": ["one.csv"], "scores": scores, "runs": runs, "table": table, "provenance": "provenance.json"}
-    run_step(make_table1, cell=json.dumps({"papers": [json.loads(CELL)]}), code="ab", **joined)
+    joined = {"tables": ["one.csv"], "published": ["published.csv"], "scores": scores, "runs": runs}
+    made = {"table": table, "provenance": "provenance.json"}
+    run_step(make_table1, cell=json.dumps({"papers": [json.loads(CELL)]}), code=HEX, **joined, **made)
 
 
 def test_table1_from_scores_to_bytes(folder):
@@ -149,7 +118,9 @@ def test_provenance_has_its_form_and_names_files_by_digest(folder):
     make_tables()
     record = read_json(folder / "provenance.json")
     jsonschema.validate(record, SCHEMA)
+    assert record["table"] == {"path": "all.csv", "sha256": digest(folder / "all.csv")}
     assert record["tables"] == [{"path": "one.csv", "sha256": digest(folder / "one.csv")}]
+    assert record["published"] == [{"path": "published.csv", "sha256": digest(folder / "published.csv")}]
     first = record["cells"][0]["scores"]
     assert [(file["path"], file["seed"]) for file in first] == [("sums0.json", 0), ("sums1.json", 1)]
     assert first[1]["sha256"] == digest(folder / "sums1.json")

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from graphs import PROMPTS, SIZES
 from learners import OWN, PROBLEMS, ROUNDS, SLOTS, make_members
+from recorded import wherever
 
 from slmcollab.artifacts import digest, read_json, write_json, write_problems
 from slmcollab.generation.backends import read_members
@@ -82,7 +83,7 @@ def test_what_is_written(tmp_path, team, method):
     record = read_json(out.training)
     assert (record["cell"], record["code"], record["seed"], record["stage"]) == (cell, "c", 0, "trained")
     assert (record["num_prompts"], record["num_rollouts"]) == (ITERATIONS * NUM_QUESTIONS, len(calls))
-    assert record["outputs"] == {"adapters": digest(out.adapters), "calls": digest(out.calls)}
+    assert record["outputs"] == {name: digest(getattr(out, name)) for name in ("adapters", "calls", "history")}
     assert list(record["slots"]) == SLOTS
     for slot in record["slots"].values():
         assert slot["num_updates"] == ITERATIONS
@@ -124,13 +125,13 @@ def test_a_job_that_was_killed_ends_with_the_same_bytes(tmp_path, team, monkeypa
             train(tmp_path / str(stop), team, cell_of(method))
         monkeypatch.setattr(loop, "_teach", teach)
         again = train(tmp_path / str(stop), team, cell_of(method), save_every=1)
-        assert all(digest(getattr(again, name)) == digest(getattr(straight, name)) for name in OUTPUTS)
+        assert all(wherever(getattr(again, name)) == wherever(getattr(straight, name)) for name in OUTPUTS)
 
 
 def test_seeds_differ(tmp_path, team):
     outs = [train(tmp_path / str(seed), team, cell_of("magrpo"), seed=seed) for seed in (0, 1)]
     for name in OUTPUTS:
-        assert digest(getattr(outs[0], name)) != digest(getattr(outs[1], name))
+        assert wherever(getattr(outs[0], name)) != wherever(getattr(outs[1], name))
 
 
 @pytest.mark.parametrize(

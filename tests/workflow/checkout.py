@@ -8,6 +8,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import no_network
+
 REPOSITORY = Path(__file__).parents[2]
 MICRO = Path(__file__).with_name("micro.yaml")
 
@@ -52,21 +54,30 @@ class Checkout:
         binaries = str(Path(sys.executable).parent)
         return {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
 
-    def snakemake(self, *arguments: str, fails: bool = False) -> str:
+    @property
+    def counters(self) -> Path:
+        """What the kernel counted of runs without a network."""
+        return self.folder.with_name("counters")
+
+    def snakemake(self, *arguments: str, fails: bool = False, without_network: bool = False) -> str:
         """Run Snakemake and return what it prints; fails=True expects a non-zero exit."""
-        done = subprocess.run(
-            self.command(*arguments), cwd=self.folder, env=self.environment(), capture_output=True, text=True
-        )
+        command = self.command(*arguments)
+        command = no_network.without_network(command, self.counters) if without_network else command
+        done = subprocess.run(command, cwd=self.folder, env=self.environment(), capture_output=True, text=True)
         output = done.stdout + done.stderr
         assert (done.returncode != 0) == fails, output[-6000:]
         return output
 
     def planned(self, *arguments: str) -> dict[str, set[str]]:
-        """Return what a dry run lists: rule -> first outputs of its jobs (the rules that only collect are left out)."""
+        """Return what a dry run lists: rule -> first outputs of its jobs.
+
+        What only collects is left out: rules without output, and the record of the run, which follows all that is made.
+        """
         output = self.snakemake(*arguments, "--dry-run")
         jobs: dict[str, set[str]] = {}
         for rule, block in re.findall(r"^(?:local)?rule (\w+):\n((?: .*\n)+)", output, re.MULTILINE):
             if made := re.search(r"^ +output: (.*)$", block, re.MULTILINE):
                 jobs.setdefault(rule, set()).add(made[1].split(", ")[0])
-        assert jobs or "Nothing to be done" in output, output
+        recorded = jobs.pop("write_run_record", None)
+        assert jobs or recorded or "Nothing to be done" in output, output
         return jobs

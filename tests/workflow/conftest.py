@@ -4,13 +4,17 @@ import shutil
 
 import pytest
 from checkout import Checkout, copy_checkout
+from no_network import permitted
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory) -> Checkout:
-    """A checkout with a finished run of the micro grid; do not change it, copy it (fixture `checkout`)."""
+    """A checkout with a finished run of the micro grid; do not change it, copy it (fixture `checkout`).
+
+    It ran without a network where that is permitted; the kernel's counters of it lie beside the checkout.
+    """
     checkout = Checkout(copy_checkout(tmp_path_factory.mktemp("finished") / "slmcollab"))
-    checkout.snakemake("all")
+    checkout.snakemake("all", without_network=permitted())
     return checkout
 
 

@@ -63,13 +63,14 @@ def job_counts(output: str) -> dict[str, int]:
     return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE) if name != "total"}
 
 
+@pytest.mark.alone
 def test_the_paper_grid_is_planned_in_a_clean_clone_without_slurm_and_conda(clone):
     begin = time.monotonic()
     output = dry_run(clone.folder, "--sdm", "env-modules")
     assert time.monotonic() - begin <= 8
     assert job_counts(output) == JOBS
     for rule in ("train_grpo", "extract_features", "answer_problems"):
-        asked = re.search(rf"^rule {rule}:\n(?: .*\n)*? +resources: (.*)$", output, re.MULTILINE)[1]
+        asked = re.search(rf"^ *rule {rule}:\n(?: .*\n)*? +resources: (.*)$", output, re.MULTILINE)[1]
         assert "gpu=1" in asked.split(", ")
         assert re.search(r"mem_mb=\d{5}.*runtime=\d+", asked), asked
 

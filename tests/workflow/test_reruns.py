@@ -188,8 +188,10 @@ def test_one_seed_again_in_one_call_leaves_the_other_seeds_alone(checkout):
     assert not others
     assert {name for name in redone if "/adapter/" not in name} == own | {
         "musketeers/table1.csv",
+        "musketeers/table1.html",
         "musketeers/table1.tex",
         "table1.csv",
+        "table1.html",
         "table1.provenance.json",
     }
     assert (checkout.run / "results/table1.csv").read_bytes() == table

@@ -7,12 +7,16 @@ import shutil
 import signal
 import time
 
+import jsonschema
 import pytest
+import yaml
+from behind import NOTED, split_files, unnoticed
 from checkout import REPOSITORY, Checkout, copy_checkout
 
 pytestmark = pytest.mark.slow
 CONFIG = REPOSITORY / "tests/workflow/micro_slices.yaml"
 RUNS = "results/slices/toy_gsm_hard"
+SCHEMA = yaml.safe_load((REPOSITORY / "workflow/schemas/provenance.schema.yaml").read_text())
 
 
 @pytest.fixture(scope="session")
@@ -29,9 +33,9 @@ def slices(finished_slices, tmp_path) -> Checkout:
 
 
 def planned(checkout: Checkout, *arguments: str) -> set[str]:
-    """Return the rules that would run."""
+    """Return the rules that would run, but for those that only collect."""
     output = checkout.snakemake("all", "--dry-run", *arguments)
-    return set(re.findall(r"^(?:local)?rule (\w+):", output, re.MULTILINE)) - {"all"}
+    return set(re.findall(r"^(?:local)?rule (\w+):", output, re.MULTILINE)) - {"all", "write_run_record"}
 
 
 def edit(checkout: Checkout, module: str, old: str, new: str) -> None:
@@ -65,6 +69,15 @@ def test_every_stage_left_its_records(finished_slices):
     assert evaluation["num_scored"] + evaluation["num_dropped"] == 8
     assert evaluation["num_calls"] == 8 + evaluation["num_retries"]
     assert not (run / "cl_no_step_scores/seed0/round1/step_scores.jsonl").exists()
+
+
+def test_what_is_behind_table1_is_checked_to_the_byte_and_has_its_form(slices):
+    record = json.loads((slices.run / "results/table1.provenance.json").read_text())
+    jsonschema.validate(record, SCHEMA)
+    others = ("slices/*.html", "slices/*.tex", "slices/table_*", "slices/claims.csv", "slices/figure*")
+    by_the_way = ("*/cl/seed0/eval_sampled/*",)
+    assert split_files(slices.run, (*NOTED, *others, *by_the_way)) == (set(), set(), set())
+    assert unnoticed(slices.run) == []
 
 
 def test_a_comment_reruns_nothing_and_a_grader_what_it_grades(slices):

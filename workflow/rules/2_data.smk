@@ -54,6 +54,7 @@ rule download_problems:
         "results/logs/download_problems/{benchmark}.log",
     wildcard_constraints:
         benchmark=named(benchmarks_with(source=True, num_dev=False)),
+    retries: 0  # where there is no network there is none a minute later
     localrule: True
     conda:
         "../../envs/cpu.yaml"

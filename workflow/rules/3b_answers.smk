@@ -1,7 +1,7 @@
 # IN   results/models/{expert}/manifest.json, results/data/{benchmark}/{train,test}.jsonl
 # OUT  results/experts/{expert}/{benchmark}/{split}/{answers.jsonl,scores.json}   what an expert says by itself, and how right that is
 #      results/experts/{encoder}/{benchmark}/{split}/embedding.safetensors   of the questions, for a router to choose by
-#      results/musketeers/table_experts.csv
+#      results/musketeers/table_experts.{csv,html}
 
 
 rule generate_expert_answers:
@@ -88,7 +88,7 @@ rule write_expert_table:
     input:
         [f"results/experts/{expert}/{benchmark}/test/scores.json" for benchmark, expert in shown.experts_shown(config)],
     output:
-        report("results/musketeers/table_experts.csv", caption="../report/table_experts.rst", category="n-Musketeers"),
+        **tabled("musketeers", "table_experts"),
     log:
         "results/logs/write_expert_table.log",
     localrule: True
@@ -96,7 +96,8 @@ rule write_expert_table:
         "../../envs/cpu.yaml"
     params:
         cell=cell(shown.experts_cell),
-        code=code("slmcollab.steps.write_expert_table"),
+        code=code("slmcollab.steps.write_expert_table", "slmcollab.steps.show_table"),
     shell:
         "python -m slmcollab.steps.write_expert_table --cell {params.cell:q} --scores {input}"
-        " --table {output} > {log} 2>&1"
+        " --table {output.table} > {log} 2>&1"
+        f"{SHOW}"

@@ -1,5 +1,5 @@
 # IN   results/models/{policy}/manifest.json, results/data/{benchmark}/{split}.jsonl, results/experts/
-# OUT  results/musketeers/{benchmark}/{method}/{team}/seed{seed}/{adapter/,run.json,history.csv,answers.jsonl,scores.json}
+# OUT  results/musketeers/{benchmark}/{method}/{team}/seed{seed}/{adapter/,run.json,history.csv,answers.jsonl,answering.json,scores.json}
 
 
 rule train_grpo:
@@ -56,7 +56,8 @@ rule answer_problems:
         embedding=exposed("embedding", "test"),
         expert_scores=exposed("expert_scores", "test"),
     output:
-        "results/musketeers/{benchmark}/{method}/{team}/seed{seed}/answers.jsonl",
+        answers="results/musketeers/{benchmark}/{method}/{team}/seed{seed}/answers.jsonl",
+        answering="results/musketeers/{benchmark}/{method}/{team}/seed{seed}/answering.json",
     log:
         "results/logs/answer_problems/{benchmark}/{method}/{team}/seed{seed}.log",
     benchmark:
@@ -75,17 +76,18 @@ rule answer_problems:
         train_cell=cell(grid.train_cell),
         train_code=code("slmcollab.steps.train_grpo", "slmcollab.context.{operator}", "slmcollab.scoring.{scorer}"),
     shell:
-        "python -m slmcollab.steps.answer_problems --cell {params.cell:q} --seed {wildcards.seed}"
+        "python -m slmcollab.steps.answer_problems --cell {params.cell:q} --code {params.code} --seed {wildcards.seed}"
         " --run {input.run} --train-cell {params.train_cell:q} --train-code {params.train_code}"
         " --policy {input.policy} --adapter {input.adapter} --problems {input.problems} "
         + EXPOSED
-        + " --output {output} > {log} 2>&1"
+        + " --output {output.answers} --answering {output.answering} > {log} 2>&1"
 
 
 rule score_answers:
     """Scores of one run: accuracy on all, seen and unseen test problems, and what could not be scored."""
     input:
         answers="results/musketeers/{benchmark}/{method}/{team}/seed{seed}/answers.jsonl",
+        answering="results/musketeers/{benchmark}/{method}/{team}/seed{seed}/answering.json",
         run="results/musketeers/{benchmark}/{method}/{team}/seed{seed}/run.json",
         history="results/musketeers/{benchmark}/{method}/{team}/seed{seed}/history.csv",
         test="results/data/{benchmark}/test.jsonl",
@@ -102,9 +104,7 @@ rule score_answers:
     params:
         cell=cell(grid.score_cell),
         code=code("slmcollab.steps.score_answers", "slmcollab.scoring.{scorer}"),
-        answers_code=code("slmcollab.steps.answer_problems", "slmcollab.context.{operator}"),
     shell:
         "python -m slmcollab.steps.score_answers --cell {params.cell:q} --code {params.code}"
-        " --answers-code {params.answers_code} --seed {wildcards.seed}"
-        " --answers {input.answers} --problems {input.test} --train-problems {input.train}"
+        " --seed {wildcards.seed} --answers {input.answers} --answering {input.answering} --problems {input.test} --train-problems {input.train}"
         " --run {input.run} --history {input.history} --scores {output} > {log} 2>&1"

@@ -1,6 +1,6 @@
 # IN   results/musketeers/**/{scores.json,run.json}, results/experts/**/probe.json, results/{resources,logs}/, workflow/published/musketeers.csv
-# OUT  results/table1.csv, results/table1.provenance.json, results/table_resources.csv
-#      results/musketeers/{table1.csv,table1.tex,table2.csv,table2.tex,table_probe.csv}
+# OUT  results/{table1,table_resources}.{csv,html}, results/table1.provenance.json
+#      results/musketeers/{table1,table2}.{csv,html,tex}, results/musketeers/table_probe.{csv,html}
 
 
 rule make_musketeers_table1:
@@ -9,8 +9,7 @@ rule make_musketeers_table1:
         scores=paths(f"{RUN}/scores.json", shown.table_runs(config)),
         published=os.path.normpath(f"{ROOT}/workflow/published/musketeers.csv"),
     output:
-        table="results/musketeers/table1.csv",
-        tex=report("results/musketeers/table1.tex", caption="../report/table1.rst", category="n-Musketeers"),
+        **tabled("musketeers", "table1", tex=True),
     log:
         "results/logs/make_musketeers_table1.log",
     localrule: True
@@ -18,10 +17,11 @@ rule make_musketeers_table1:
         "../../envs/cpu.yaml"
     params:
         cell=cell(shown.table_cell),
-        code=code("slmcollab.steps.make_musketeers_table1"),
+        code=code("slmcollab.steps.make_musketeers_table1", "slmcollab.steps.show_table"),
     shell:
         "python -m slmcollab.steps.make_musketeers_table1 --cell {params.cell:q} --scores {input.scores}"
         " --published {input.published:q} --table {output.table} --tex {output.tex} > {log} 2>&1"
+        f"{SHOW}"
 
 
 rule make_table2:
@@ -30,8 +30,7 @@ rule make_table2:
         scores=paths(f"{RUN}/scores.json", shown.table2_runs(config)),
         published=os.path.normpath(f"{ROOT}/workflow/published/musketeers.csv"),
     output:
-        table=report("results/musketeers/table2.csv", caption="../report/table2.rst", category="n-Musketeers"),
-        tex=report("results/musketeers/table2.tex", caption="../report/table2.rst", category="n-Musketeers"),
+        **tabled("musketeers", "table2", tex=True),
     log:
         "results/logs/make_table2.log",
     localrule: True
@@ -39,20 +38,22 @@ rule make_table2:
         "../../envs/cpu.yaml"
     params:
         cell=cell(shown.table2_cell),
-        code=code("slmcollab.steps.make_table2"),
+        code=code("slmcollab.steps.make_table2", "slmcollab.steps.show_table"),
     shell:
         "python -m slmcollab.steps.make_table2 --cell {params.cell:q} --scores {input.scores}"
         " --published {input.published:q} --table {output.table} --tex {output.tex} > {log} 2>&1"
+        f"{SHOW}"
 
 
 rule make_table1:
     """Both papers' Table 1 in one file, and for every cell the files that it came from."""
     input:
         tables=expand("results/{paper}/table1.csv", paper=config["papers"]),
+        published=of_papers({"musketeers": [published("musketeers")], "slices": [published("slices_table1")]}),
         scores=of_papers(table1_files("scores.json")),
         runs=of_papers(table1_files("run.json")),
     output:
-        table=report("results/table1.csv", caption="../report/table1.rst", category="Both papers"),
+        **tabled(None, "table1"),
         provenance="results/table1.provenance.json",
     log:
         "results/logs/make_table1.log",
@@ -61,10 +62,11 @@ rule make_table1:
         "../../envs/cpu.yaml"
     params:
         cell=cell(table1_cell),
-        code=code("slmcollab.steps.make_table1"),
+        code=code("slmcollab.steps.make_table1", "slmcollab.steps.show_table"),
     shell:
         "python -m slmcollab.steps.make_table1 --cell {params.cell:q} --code {params.code} --tables {input.tables}"
-        " --scores {input.scores} --runs {input.runs} --table {output.table} --provenance {output.provenance} > {log} 2>&1"
+        " --published {input.published:q} --scores {input.scores} --runs {input.runs} --table {output.table} --provenance {output.provenance} > {log} 2>&1"
+        f"{SHOW}"
 
 
 rule write_probe_table:
@@ -72,7 +74,7 @@ rule write_probe_table:
     input:
         [f"results/experts/{expert}/{benchmark}/probe.json" for benchmark, expert in shown.experts_shown(config)],
     output:
-        report("results/musketeers/table_probe.csv", caption="../report/table_probe.rst", category="n-Musketeers"),
+        **tabled("musketeers", "table_probe"),
     log:
         "results/logs/write_probe_table.log",
     localrule: True
@@ -80,9 +82,10 @@ rule write_probe_table:
         "../../envs/cpu.yaml"
     params:
         cell=cell(shown.experts_cell),
-        code=code("slmcollab.steps.write_probe_table"),
+        code=code("slmcollab.steps.write_probe_table", "slmcollab.steps.show_table"),
     shell:
-        "python -m slmcollab.steps.write_probe_table --cell {params.cell:q} --probes {input} --table {output} > {log} 2>&1"
+        "python -m slmcollab.steps.write_probe_table --cell {params.cell:q} --probes {input} --table {output.table} > {log} 2>&1"
+        f"{SHOW}"
 
 
 rule write_resources_table:
@@ -92,7 +95,7 @@ rule write_resources_table:
     input:
         of_papers(measured()),
     output:
-        report("results/table_resources.csv", caption="../report/table_resources.rst", category="Both papers"),
+        **tabled(None, "table_resources"),
     log:
         "results/logs/write_resources_table.log",
     localrule: True
@@ -100,6 +103,7 @@ rule write_resources_table:
         "../../envs/cpu.yaml"
     params:
         cell=cell(teams_shown.resources_cell),
-        code=code("slmcollab.steps.write_resources_table"),
+        code=code("slmcollab.steps.write_resources_table", "slmcollab.steps.show_table"),
     shell:
-        "python -m slmcollab.steps.write_resources_table --cell {params.cell:q} --table {output} > {log} 2>&1"
+        "python -m slmcollab.steps.write_resources_table --cell {params.cell:q} --table {output.table} > {log} 2>&1"
+        f"{SHOW}"

@@ -1,5 +1,5 @@
 # IN   results/musketeers/**/{scores.json,history.csv,attention.json}, results/models/{expert}/manifest.json, workflow/published/musketeers.csv
-# OUT  results/musketeers/claims.csv
+# OUT  results/musketeers/claims.{csv,html}
 
 
 rule write_claims:
@@ -11,7 +11,7 @@ rule write_claims:
         manifests=manifests_of(dict.fromkeys(expert for _, expert in shown.experts_shown(config))),
         published=os.path.normpath(f"{ROOT}/workflow/published/musketeers.csv"),
     output:
-        report("results/musketeers/claims.csv", caption="../report/claims.rst", category="n-Musketeers"),
+        **tabled("musketeers", "claims"),
     log:
         "results/logs/write_claims.log",
     localrule: True
@@ -19,8 +19,9 @@ rule write_claims:
         "../../envs/cpu.yaml"
     params:
         cell=cell(shown.claims_cell),
-        code=code("slmcollab.steps.write_claims"),
+        code=code("slmcollab.steps.write_claims", "slmcollab.steps.show_table"),
         runs=lambda wildcards: RUN,  # a pattern: the paths of many seeds would not fit on a command line
     shell:
         "python -m slmcollab.steps.write_claims --cell {params.cell:q} --runs {params.runs:q} --manifests {input.manifests}"
-        " --published {input.published:q} --claims {output} > {log} 2>&1"
+        " --published {input.published:q} --claims {output.table} > {log} 2>&1"
+        f"{SHOW}"

@@ -1,5 +1,5 @@
 # IN   results/slices/**/{eval,eval_sampled}/, results/slices/**/{teacher,distilled,round1,...}/*.json, workflow/published/slices_*.csv
-# OUT  results/slices/{table1.csv,table1.tex,table_roles.csv,table_retention.csv,table_overlap.csv}
+# OUT  results/slices/{table1,table_roles,table_retention,table_overlap}.{csv,html}, results/slices/table1.tex
 
 
 rule make_slices_table1:
@@ -8,8 +8,7 @@ rule make_slices_table1:
         evaluated(["scores.json"], teams_shown.greedy(config)),
         published=published("slices_table1"),
     output:
-        table="results/slices/table1.csv",
-        tex=slices_table("table1.tex"),
+        **tabled("slices", "table1", tex=True),
     log:
         "results/logs/make_slices_table1.log",
     localrule: True
@@ -17,11 +16,12 @@ rule make_slices_table1:
         "../../envs/cpu.yaml"
     params:
         cell=cell(teams_shown.table_cell),
-        code=code("slmcollab.steps.make_slices_table1"),
+        code=code("slmcollab.steps.make_slices_table1", "slmcollab.steps.show_table"),
         runs=lambda wildcards: METHOD_RUN,  # a pattern: the paths of many seeds would not fit on a command line
     shell:
         "python -m slmcollab.steps.make_slices_table1 --cell {params.cell:q} --runs {params.runs:q}"
         " --published {input.published:q} --table {output.table} --tex {output.tex} > {log} 2>&1"
+        f"{SHOW}"
 
 
 rule write_roles_table:
@@ -30,7 +30,7 @@ rule write_roles_table:
         evaluated(SPOKEN, teams_shown.evaluations(config)),
         published=published("slices_other"),
     output:
-        slices_table("table_roles.csv"),
+        **tabled("slices", "table_roles"),
     log:
         "results/logs/write_roles_table.log",
     localrule: True
@@ -38,11 +38,12 @@ rule write_roles_table:
         "../../envs/cpu.yaml"
     params:
         cell=cell(teams_shown.roles_cell),
-        code=code("slmcollab.steps.write_roles_table"),
+        code=code("slmcollab.steps.write_roles_table", "slmcollab.steps.show_table"),
         runs=lambda wildcards: METHOD_RUN,
     shell:
         "python -m slmcollab.steps.write_roles_table --cell {params.cell:q} --runs {params.runs:q}"
-        " --published {input.published:q} --table {output} > {log} 2>&1"
+        " --published {input.published:q} --table {output.table} > {log} 2>&1"
+        f"{SHOW}"
 
 
 rule write_retention_table:
@@ -51,7 +52,7 @@ rule write_retention_table:
         evaluated(SPOKEN, teams_shown.evaluations(config)),
         published=published("slices_other"),
     output:
-        slices_table("table_retention.csv"),
+        **tabled("slices", "table_retention"),
     log:
         "results/logs/write_retention_table.log",
     localrule: True
@@ -59,11 +60,12 @@ rule write_retention_table:
         "../../envs/cpu.yaml"
     params:
         cell=cell(teams_shown.retention_cell),
-        code=code("slmcollab.steps.write_retention_table"),
+        code=code("slmcollab.steps.write_retention_table", "slmcollab.steps.show_table"),
         runs=lambda wildcards: METHOD_RUN,
     shell:
         "python -m slmcollab.steps.write_retention_table --cell {params.cell:q} --runs {params.runs:q}"
-        " --published {input.published:q} --table {output} > {log} 2>&1"
+        " --published {input.published:q} --table {output.table} > {log} 2>&1"
+        f"{SHOW}"
 
 
 rule write_overlap_table:
@@ -73,7 +75,7 @@ rule write_overlap_table:
         problems=expand("results/data/{benchmark}/test.jsonl", benchmark=config["slices"]["grid"]["benchmarks"]),
         published=published("slices_other"),
     output:
-        slices_table("table_overlap.csv"),
+        **tabled("slices", "table_overlap"),
     log:
         "results/logs/write_overlap_table.log",
     localrule: True
@@ -81,9 +83,10 @@ rule write_overlap_table:
         "../../envs/cpu.yaml"
     params:
         cell=cell(teams_shown.overlap_cell),
-        code=code("slmcollab.steps.write_overlap_table"),
+        code=code("slmcollab.steps.write_overlap_table", "slmcollab.steps.show_table"),
         runs=lambda wildcards: METHOD_RUN,
         problems=lambda wildcards: "results/data/{benchmark}/test.jsonl",
     shell:
         "python -m slmcollab.steps.write_overlap_table --cell {params.cell:q} --runs {params.runs:q}"
-        " --problems {params.problems:q} --published {input.published:q} --table {output} > {log} 2>&1"
+        " --problems {params.problems:q} --published {input.published:q} --table {output.table} > {log} 2>&1"
+        f"{SHOW}"

@@ -1,5 +1,5 @@
 # IN   results/slices/**/{teacher,distilled,round1,...}/, results/slices/**/{eval,eval_sampled}/, workflow/published/slices_*.csv
-# OUT  results/slices/{table_funnel.csv,table_budgets.csv,claims.csv}
+# OUT  results/slices/{table_funnel,table_budgets,claims}.{csv,html}
 
 
 rule write_funnel_table:
@@ -14,7 +14,7 @@ rule write_funnel_table:
             trained=RECORD,
         ),
     output:
-        slices_table("table_funnel.csv"),
+        **tabled("slices", "table_funnel"),
     log:
         "results/logs/write_funnel_table.log",
     localrule: True
@@ -22,11 +22,12 @@ rule write_funnel_table:
         "../../envs/cpu.yaml"
     params:
         cell=cell(teams_shown.funnel_cell),
-        code=code("slmcollab.steps.write_funnel_table"),
+        code=code("slmcollab.steps.write_funnel_table", "slmcollab.steps.show_table"),
         runs=lambda wildcards: METHOD_RUN,
     shell:
-        "python -m slmcollab.steps.write_funnel_table --cell {params.cell:q} --runs {params.runs:q} --table {output}"
+        "python -m slmcollab.steps.write_funnel_table --cell {params.cell:q} --runs {params.runs:q} --table {output.table}"
         " > {log} 2>&1"
+        f"{SHOW}"
 
 
 rule write_budgets_table:
@@ -44,7 +45,7 @@ rule write_budgets_table:
         manifests=manifests_of(teams_shown.shown_models(config)),
         published=published("slices_other"),
     output:
-        slices_table("table_budgets.csv"),
+        **tabled("slices", "table_budgets"),
     log:
         "results/logs/write_budgets_table.log",
     localrule: True
@@ -52,11 +53,12 @@ rule write_budgets_table:
         "../../envs/cpu.yaml"
     params:
         cell=cell(teams_shown.budgets_cell),
-        code=code("slmcollab.steps.write_budgets_table"),
+        code=code("slmcollab.steps.write_budgets_table", "slmcollab.steps.show_table"),
         runs=lambda wildcards: METHOD_RUN,
     shell:
         "python -m slmcollab.steps.write_budgets_table --cell {params.cell:q} --runs {params.runs:q}"
-        " --manifests {input.manifests} --published {input.published:q} --table {output} > {log} 2>&1"
+        " --manifests {input.manifests} --published {input.published:q} --table {output.table} > {log} 2>&1"
+        f"{SHOW}"
 
 
 rule write_slices_claims:
@@ -67,7 +69,7 @@ rule write_slices_claims:
         table1=published("slices_table1"),
         other=published("slices_other"),
     output:
-        slices_table("claims.csv"),
+        **tabled("slices", "claims"),
     log:
         "results/logs/write_slices_claims.log",
     localrule: True
@@ -75,8 +77,9 @@ rule write_slices_claims:
         "../../envs/cpu.yaml"
     params:
         cell=cell(teams_shown.claims_cell),
-        code=code("slmcollab.steps.write_slices_claims"),
+        code=code("slmcollab.steps.write_slices_claims", "slmcollab.steps.show_table"),
         runs=lambda wildcards: METHOD_RUN,
     shell:
         "python -m slmcollab.steps.write_slices_claims --cell {params.cell:q} --runs {params.runs:q}"
-        " --published {input.table1:q} --published-other {input.other:q} --claims {output} > {log} 2>&1"
+        " --published {input.table1:q} --published-other {input.other:q} --claims {output.table} > {log} 2>&1"
+        f"{SHOW}"

@@ -5,6 +5,8 @@ import shlex
 import sys
 from pathlib import Path
 
+import snakemake.exceptions
+
 sys.path.insert(0, f"{workflow.basedir}/workflow")
 
 import baselines_cells as baselines
@@ -14,6 +16,7 @@ import results_grid as shown
 import slices_cells
 import slices_grid as slices
 import slices_results as teams_shown
+from cluster import driver
 from code_digest import code_digest
 from slmcollab import choice
 
@@ -21,7 +24,12 @@ from slmcollab import choice
 ROOT = os.path.relpath(os.path.realpath(workflow.basedir))
 PACKAGE = Path(workflow.basedir, "workflow/slmcollab")
 
-shell.prefix(f"export PYTHONPATH={shlex.quote(str(PACKAGE.parent))} PYTHONHASHSEED=0 HF_HUB_OFFLINE=1; ")
+# DO_NOT_TRACK: vLLM would report its use over the network; the hub's client heeds it too where it is online, in downloads.
+ENVIRONMENT = "PYTHONHASHSEED=0 HF_HUB_OFFLINE=1 DO_NOT_TRACK=1"
+shell.prefix(f"export PYTHONPATH={shlex.quote(str(PACKAGE.parent))} {ENVIRONMENT}; ")
+
+# Snakemake's own words advise --unlock, which starts a second writer beside the jobs of a killed workflow that still run.
+snakemake.exceptions.LockException = lambda: WorkflowError(driver.refusal(Path.cwd(), Path(workflow.basedir)))
 
 checked, complaints = config_check.check(
     config,
@@ -90,6 +98,15 @@ def code(*names):
         return code_digest(*(name.format_map(chosen) for name in names), root=PACKAGE.parent)
 
     return digest
+
+
+def codes():
+    """Return the digests of the code of this plan's jobs, finished ones too, by rule; several where jobs choose."""
+    found = {}
+    for job in workflow.dag.jobs:
+        if job.rule.name != "write_run_record" and "code" in job.params.keys():
+            found.setdefault(job.rule.name, set()).add(job.params.code)
+    return {name: sorted(digests) for name, digests in found.items()}
 
 
 def save_every(wildcards, threads):

@@ -53,16 +53,69 @@ def manifests_of(models):
 
 PAPERS = {"musketeers": "n-Musketeers", "slices": "Model slices"}
 CAPTIONS = {"musketeers": "", "slices": "slices_"}  # how the captions of a paper's items begin
+# What the report calls an item; a category has an item once.
+ITEMS = {
+    "table1": "Table 1: accuracy",
+    "table2": "Table 2: hidden states",
+    "table_experts": "Experts alone",
+    "table_probe": "Experts' features",
+    "table_resources": "Time and memory",
+    "table_roles": "Roles",
+    "table_retention": "Retention",
+    "table_overlap": "Overlap",
+    "table_funnel": "Funnel",
+    "table_budgets": "Budgets",
+    "claims": "Claims",
+    "musketeers/figure4": "Figure 4: attention",
+    "musketeers/figure6a": "Figure 6a: context",
+    "musketeers/figure6b": "Figure 6b: tokens m",
+    "slices/figure3": "Figure 3: ablation",
+    "slices/figure4": "Figure 4: cost",
+    "slices/figure5": "Figure 5: topologies",
+}
+COST = ("table_resources", "table_budgets")
+# A table's CSV file as a page, after the step that wrote it.
+SHOW = " && python -m slmcollab.steps.show_table --table {output.table} --page {output.page} >> {log} 2>&1"
+
+
+def in_report(path, caption, category, subcategory, item, content):
+    """Return an output file that the report shows under these names."""
+    formats = {"png": "PNG", "pdf": "PDF", "csv": "CSV", "tex": "LaTeX", "html": "HTML"}
+    return report(
+        path,
+        caption=f"../report/{caption}.rst",
+        category=category,
+        subcategory=subcategory,
+        labels={"item": item, "content": content, "format": formats[path.rpartition(".")[2]]},
+    )
 
 
 def reported(paper, figure):
     """Return the output files of a figure by name, each with its caption for the report."""
-    files = {}
-    for suffix, content in (("pdf", "figure, for print"), ("png", "figure"), ("csv", "numbers behind it")):
-        files[suffix] = report(
+    return {
+        suffix: in_report(
             f"results/{paper}/{figure}.{suffix}",
-            caption=f"../report/{CAPTIONS[paper]}{figure}.rst",
-            category=PAPERS[paper],
-            labels={"item": figure.replace("figure", "Figure "), "content": content},
+            f"{CAPTIONS[paper]}{figure}",
+            PAPERS[paper],
+            "Figures",
+            ITEMS[f"{paper}/{figure}"],
+            content,
         )
-    return files
+        for suffix, content in (("png", "figure"), ("pdf", "figure, for print"), ("csv", "values"))
+    }
+
+
+def tabled(paper, table, tex=False):
+    """Return the output files of a table by name, each with its caption for the report; paper: None for both papers."""
+    folder = f"results/{paper}" if paper else "results"
+    caption = f"{CAPTIONS[paper]}{table}" if paper else f"both_{table}"
+    subcategory = "Cost" if table in COST else "Claims" if table == "claims" else "Tables"
+    contents = {"table": ("csv", "values"), "page": ("html", "table")}
+    if tex:
+        contents["tex"] = ("tex", "table, for print")
+    return {
+        name: in_report(
+            f"{folder}/{table}.{suffix}", caption, PAPERS.get(paper, "Both papers"), subcategory, ITEMS[table], content
+        )
+        for name, (suffix, content) in contents.items()
+    }

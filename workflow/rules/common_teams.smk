@@ -114,12 +114,6 @@ def published(name):
     return os.path.normpath(f"{ROOT}/workflow/published/{name}.csv")
 
 
-def slices_table(name):
-    """Return the output file of a table, with its caption for the report."""
-    caption = f"../report/slices_{name.partition('.')[0]}.rst"
-    return report(f"results/slices/{name}", caption=caption, category=PAPERS["slices"])
-
-
 def evaluated(names, evaluations):
     """Return these files of each (run, stage)."""
     return [f"{SYSTEM.format(**run._asdict())}/{stage}/{name}" for run, stage in evaluations for name in names]
@@ -147,6 +141,17 @@ def table1_cell(config):
     """Return the cells of the papers' own tables."""
     cells = {"musketeers": shown.table_cell(config), "slices": teams_shown.table_cell(config)}
     return {"papers": [cells[paper] for paper in config["papers"]]}
+
+
+def recorded_cell(config):
+    """Return the config, and both papers' jobs with what Snakemake leaves of one."""
+    return {"config": config, **teams_shown.resources_cell(config)}
+
+
+def listed_benchmarks():
+    """Return the benchmarks of the papers' grids."""
+    listed = {"musketeers": config["grid"]["benchmarks"], "slices": config["slices"]["grid"]["benchmarks"]}
+    return list(dict.fromkeys(of_papers(listed)))
 
 
 def measured():

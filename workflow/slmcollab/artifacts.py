@@ -1,20 +1,30 @@
 """File formats of the pipeline: readers refuse a file that is not whole, writers rename a whole one into place."""
 
-import contextlib
 import csv
 import hashlib
 import io
 import json
-import os
-import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from slmcollab.made_by import advice
+from slmcollab.whole import replacing
+
+# Where a job tells, beside its files, what it wrote.
+_TOLD_IN = ("run", "answering", "training", "funnel", "evaluation", "rewards", "manifest")
+
 
 class ArtifactError(ValueError):
-    """A file of the pipeline is missing, cut or foreign; the message names it."""
+    """A file of the pipeline is missing, cut or foreign.
+
+    A message that starts with the file's path and a colon gets to end in the rule that makes it, and what to do.
+    """
+
+    def __init__(self, message: str) -> None:
+        what = advice(Path(message.partition(": ")[0]))
+        super().__init__(message if message.endswith(what) else message + what)
 
 
 @dataclass(frozen=True)
@@ -30,39 +40,6 @@ class Problem:
     messages: list[dict[str, str]]
     answer: str | None
     metadata: dict[str, Any] = field(default_factory=dict)
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; rename it (file or folder) to `path` on success, remove it on failure."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    _remove(temporary)  # a killed process of the same number may have left one
-    try:
-        yield temporary
-        _share(temporary)
-        if path.is_dir() and temporary.is_dir():
-            shutil.rmtree(path)
-        os.replace(temporary, path)
-    finally:
-        _remove(temporary)
-
-
-def _share(path: Path) -> None:
-    """Give files the permissions of any new file: some writers keep theirs to the owner, and groups share results."""
-    mask = os.umask(0)
-    os.umask(mask)
-    for file in [path, *path.rglob("*")]:
-        if file.is_file():
-            file.chmod(0o666 & ~mask)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -84,13 +61,53 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, *keys: str) -> Any:
+    """Return what a JSON file holds; raises ArtifactError where it is not whole, or no object with these keys."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise ArtifactError(f"{path}: no such file") from error
+        content = json.loads(_read(path).decode("utf-8"))
     except ValueError as error:
         raise ArtifactError(f"{path}: not a whole JSON file ({error})") from error
+    if keys and not (isinstance(content, dict) and content.keys() >= set(keys)):
+        raise ArtifactError(f"{path}: not an object with {', '.join(keys)}")
+    return content
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError as error:
+        raise ArtifactError(f"{path}: no such file") from error
+    except OSError as error:
+        raise ArtifactError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def read_text(path: Path) -> str:
+    """Return a text that ends in a newline, as it was written (line ends are not translated).
+
+    Raises ArtifactError for a file that is cut, no UTF-8, or not the one that a record beside it lists.
+    """
+    content = _read(path)
+    if not content.endswith(b"\n"):
+        raise ArtifactError(f"{path}: empty, or cut in its last line")
+    check_recorded(path, hashlib.sha256(content).hexdigest())
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ArtifactError(f"{path}: no text ({error})") from error
+
+
+def check_recorded(path: Path, found: str) -> None:
+    """Raise ArtifactError where the record that its job wrote beside a file lists another digest of it than `found`.
+
+    A text that is cut between two lines shows in nothing else.
+    """
+    path = Path(path)
+    for record in (path.with_name(f"{name}.json") for name in _TOLD_IN):
+        content = read_json(record) if record.is_file() else {}
+        told = content.get("record", content) if isinstance(content, dict) else None
+        lists = [told.get(key) for key in ("outputs", "sha256")] if isinstance(told, dict) else []
+        if any(isinstance(listed, dict) and listed.get(path.stem, found) != found for listed in lists):
+            raise ArtifactError(f"{path}: not the file that {record} lists")
 
 
 def write_jsonl(path: Path, rows: Iterable[dict[str, Any]]) -> None:
@@ -101,14 +118,9 @@ def write_jsonl(path: Path, rows: Iterable[dict[str, Any]]) -> None:
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a JSON-lines file, split at newlines only (U+2028 is text); raises ArtifactError if cut."""
+    text = read_text(path)
     try:
-        content = Path(path).read_bytes()
-    except FileNotFoundError as error:
-        raise ArtifactError(f"{path}: no such file") from error
-    if not content.endswith(b"\n"):
-        raise ArtifactError(f"{path}: empty, or cut in its last line")
-    try:
-        rows = [json.loads(line) for line in content.decode("utf-8").split("\n")[:-1]]
+        rows = [json.loads(line) for line in text.split("\n")[:-1]]
     except ValueError as error:
         raise ArtifactError(f"{path}: not JSON lines ({error})") from error
     if not all(isinstance(row, dict) for row in rows):

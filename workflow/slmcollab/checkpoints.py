@@ -13,6 +13,7 @@ from filelock import FileLock, Timeout
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from slmcollab import artifacts
+from slmcollab.digests import DIGESTS
 
 MARKER = "complete.json"
 # Without one of these TRL goes on, but elsewhere, and says nothing.
@@ -20,8 +21,9 @@ REQUIRED = ("adapter_model.safetensors", "optimizer.pt", "scheduler.pt", "rng_st
 
 
 def fingerprint(run: dict[str, Any]) -> str:
-    """Return the sha256 of a run's description."""
-    return artifacts.digest_text(json.dumps(run, sort_keys=True, allow_nan=False))
+    """Return the sha256 of a run's description; where its files lie does not count, what they hold does."""
+    told = {key: value for key, value in run.items() if key != DIGESTS}
+    return artifacts.digest_text(json.dumps(told, sort_keys=True, allow_nan=False))
 
 
 def latest(folder: Path, fingerprint: str) -> Path | None:
@@ -39,7 +41,7 @@ def _step(checkpoint: Path) -> int:
 
 def _is_whole(checkpoint: Path, fingerprint: str) -> bool:
     try:
-        marker = artifacts.read_json(checkpoint / MARKER)
+        marker = artifacts.read_json(checkpoint / MARKER, "fingerprint", "files")
     except artifacts.ArtifactError:
         return False
     files = marker["files"]
@@ -84,9 +86,18 @@ def one_writer(folder: Path, job_id: str) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout as error:
-        who = artifacts.read_json(holder) if holder.is_file() else "another process"
-        raise RuntimeError(f"{folder}: already being trained into by {who}; wait for it, or stop it first") from error
+        raise RuntimeError(f"{folder}: already being trained into by {_held_by(holder)}") from error
     with lock:
         artifacts.write_json(holder, {"host": platform.node(), "pid": os.getpid(), "job": job_id})
         yield
         shutil.rmtree(folder)
+
+
+def _held_by(holder: Path) -> str:
+    """Return who holds a lock, and how to end it."""
+    if not holder.is_file():
+        return "another process; wait for it"
+    who = artifacts.read_json(holder)
+    if who["job"].isdigit():
+        return f"job {who['job']} on {who['host']}; wait for it, or end it: scancel {who['job']}"
+    return f"process {who['pid']} on {who['host']}; wait for it, or end it there: kill {who['pid']}"

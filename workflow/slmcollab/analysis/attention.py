@@ -10,6 +10,8 @@ import pandas as pd
 from jaxtyping import Float, Int
 from scipy import special, stats
 
+from slmcollab.artifacts import ArtifactError, read_text
+
 SHARE = "attention_share/"
 TOLERANCE = 1e-3
 
@@ -29,11 +31,12 @@ class Dynamics:
 
 
 def read_history(path: Path) -> pd.DataFrame:
-    """Return a training history, one row a step; raises ValueError for a file without rows or cut in its last line."""
-    text = path.read_text(encoding="utf-8")
-    if not text.endswith("\n"):
-        raise ValueError("empty, or cut in its last line")
-    return pd.read_csv(io.StringIO(text))
+    """Return a training history, one row a step; raises ArtifactError for a file without columns, or a cut one."""
+    text = read_text(path)
+    try:
+        return pd.read_csv(io.StringIO(text))
+    except ValueError as error:
+        raise ArtifactError(f"{path}: not a whole CSV file ({error})") from error
 
 
 def dynamics(history: pd.DataFrame, experts: Sequence[str]) -> Dynamics:

@@ -11,6 +11,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from slmcollab.artifacts import ArtifactError, digest_text, replacing
+from slmcollab.digests import digests
 
 POOLINGS = ("last_token", "first_token", "sampled_token", "first_layer", "sampled_layer")
 # prompt: the expert reads the prompt alone, in its own chat template, up to where its answer would start.
@@ -47,8 +48,12 @@ def make_header(
     read: Sequence[list[int]],
     truncated: int,
     code: str,
-) -> dict[str, str]:
-    """Return what made a file of features; manifest: the expert's; read: the ids that it read of each problem."""
+    files: Sequence[Path] = (),
+) -> dict[str, Any]:
+    """Return what made a file of features; manifest: the expert's; read: the ids that it read of each problem.
+
+    files: what the job read.
+    """
     return {
         "expert": expert,
         "id": manifest["id"] or "",
@@ -58,6 +63,7 @@ def make_header(
         "prompts": digest_prompts(read),
         "truncated": str(truncated),
         "code": code,
+        **digests(*files),
     }
 
 
@@ -67,7 +73,7 @@ def digest_prompts(prompts: Sequence[list[int]]) -> str:
 
 
 def write_features(
-    path: Path, features: dict[str, Float[Tensor, "problem width"]], header: dict[str, str], problem_ids: Sequence[str]
+    path: Path, features: dict[str, Float[Tensor, "problem width"]], header: dict[str, Any], problem_ids: Sequence[str]
 ) -> None:
     """Write features and header; equal values give equal bytes. Raises ArtifactError where a feature is not finite."""
     for pooling, values in features.items():
@@ -96,11 +102,15 @@ def read_embedding(path: Path) -> Float[Tensor, "problem width"]:
     return read_features(path, EMBEDDING)
 
 
-def read_header(path: Path) -> dict[str, str]:
-    """Return what made the features: expert, revision, dtype, layers, prompts, num_problems, truncated, sequence."""
+def read_header(path: Path) -> dict[str, Any]:
+    """Return what made the features: expert, revision, dtype, layers, prompts, num_problems, truncated, digests."""
     with _open(path) as file:
-        header = json.loads((file.metadata() or {}).get("header", "{}"))
-    if not {"expert", "id", "revision", "code", "truncated"} <= header.keys():
+        text = (file.metadata() or {}).get("header", "{}")
+    try:
+        header = json.loads(text)
+    except ValueError as error:
+        raise ArtifactError(f"{path}: its header is no JSON ({error})") from error
+    if not (isinstance(header, dict) and {"expert", "id", "revision", "code", "truncated"} <= header.keys()):
         raise ArtifactError(f"{path}: the header does not say which expert the features are from")
     return header
 
@@ -108,5 +118,5 @@ def read_header(path: Path) -> dict[str, str]:
 def _open(path: Path) -> safe_open:
     try:
         return safe_open(path, framework="pt")
-    except (FileNotFoundError, SafetensorError) as error:
+    except (OSError, SafetensorError) as error:
         raise ArtifactError(f"{path}: not a whole file of features ({error})") from error

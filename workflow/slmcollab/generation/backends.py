@@ -25,7 +25,7 @@ def read_members(cell: Mapping[str, Any], manifests: Sequence[Path], adapters: S
     """
     members = []
     for slot, model, manifest in zip(cell["slots"], cell["models"], manifests, strict=True):
-        size = cell["sizes"].get(model) or read_json(manifest)["num_parameters"] / 1e9
+        size = cell["sizes"].get(model) or read_json(manifest, "num_parameters")["num_parameters"] / 1e9
         adapter = adapters[0] / slot if adapters else None
         if adapter is not None and not adapter.is_dir():
             raise ArtifactError(f"{adapter}: no such folder")

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from slmcollab.artifacts import ArtifactError, replacing
+from slmcollab.artifacts import ArtifactError, check_recorded, digest, replacing
 
 SEARCH, EVAL, TRAIN = "search", "eval", "train"  # phases
 
@@ -81,8 +81,9 @@ def read_calls(path: Path) -> list[Call]:
     """Return the calls of a file in its order; raises ArtifactError where it holds something else, or an id twice."""
     try:
         table = pq.read_table(path, partitioning=None)
-    except (OSError, pa.ArrowInvalid) as error:
+    except (OSError, pa.ArrowException) as error:
         raise ArtifactError(f"{path}: not a whole parquet file ({error})") from error
+    check_recorded(path, digest(path))
     if table.schema != SCHEMA:
         raise ArtifactError(f"{path}: columns {table.schema.names}, expected {SCHEMA.names}")
     calls = [Call(**row | {"output_ids": _ids(row["output_ids"])}) for row in table.to_pylist()]

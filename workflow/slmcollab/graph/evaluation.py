@@ -34,7 +34,7 @@ class SearchFiles:
 
     def named(self) -> dict[str, Path]:
         """Return label -> path of what the search made."""
-        found = {"workflow": self.workflow, "search_calls": self.search_calls}
+        found = {"workflow": self.workflow, "search_calls": self.search_calls, "search_run": self.search_run}
         return {name: path for name, paths in found.items() for path in paths}
 
     def read_record(self) -> dict[str, Any] | None:
@@ -45,9 +45,9 @@ class SearchFiles:
         if not self.workflow:
             return None
         (run,) = self.search_run
-        record = read_json(run)
+        record = read_json(run, "outputs")
         for name, (path,) in {"workflow": self.workflow, "calls": self.search_calls}.items():
-            if record.get("outputs", {}).get(name) != digest(path):
+            if record["outputs"].get(name) != digest(path):
                 raise ArtifactError(f"{path}: not the {name} that {run} records: search again")
         return record
 

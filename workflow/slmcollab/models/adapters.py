@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from peft import LoraConfig, PeftConfig, PeftModel, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 from transformers import PreTrainedModel
 
 from slmcollab.artifacts import ArtifactError, read_json, replacing, write_json
@@ -50,6 +52,14 @@ def write_adapter(model: PeftModel, folder: Path, *, name: str, adapter: str = "
     write_json(folder / CONFIG, config | {"base_model_name_or_path": name, "inference_mode": True})
 
 
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Return the tensors of a safetensors file; raises ArtifactError where it is not whole."""
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise ArtifactError(f"{path}: not a whole file of weights ({error})") from error
+
+
 def load_adapter(
     model: PreTrainedModel | PeftModel, folder: Path, *, name: str = "default", trainable: bool = False
 ) -> PeftModel:
@@ -60,16 +70,22 @@ def load_adapter(
     weights, config = Path(folder) / WEIGHTS, Path(folder) / CONFIG
     if not weights.is_file() or not config.is_file() or "peft_type" not in read_json(config):
         raise ArtifactError(f"{folder}: not an adapter's folder: it needs {WEIGHTS} and {CONFIG}")
-    described = PeftConfig.from_pretrained(str(folder))
+    state = read_weights(weights)
+    try:
+        described = PeftConfig.from_pretrained(str(folder))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArtifactError(f"{config}: not the config of an adapter ({error!r})") from error
     described.inference_mode = not trainable
     if isinstance(model, PeftModel):
         model.add_adapter(name, described)
     else:
         model = get_peft_model(model, described, adapter_name=name)
-    state = load_file(weights)
     expected = get_peft_model_state_dict(model, adapter_name=name, save_embedding_layers=False)
     if state.keys() != expected.keys():
         missing, foreign = sorted(expected.keys() - state.keys()), sorted(state.keys() - expected.keys())
         raise ArtifactError(f"{weights}: weights missing: {missing}; weights without a place: {foreign}")
-    set_peft_model_state_dict(model, state, adapter_name=name)
+    try:
+        set_peft_model_state_dict(model, state, adapter_name=name)
+    except RuntimeError as error:
+        raise ArtifactError(f"{weights}: weights of other shapes ({' '.join(str(error).split())})") from error
     return model

@@ -7,10 +7,11 @@ from typing import Any
 def refusals(models: Mapping[str, dict[str, Any]]) -> list[str]:
     """Return one line for each gated model that cannot be fetched, with what to do; none where a token is stored.
 
-    models: model name -> its block, of those that a run would fetch. Whether the token's owner has accepted the terms
-    only the hub knows. Without huggingface_hub nothing is said: the job that fetches has it, and refuses by itself.
+    models: model name -> its block, of those that a run would fetch. One that is in the local cache needs no token.
+    Whether the token's owner has accepted the terms only the hub knows. Without huggingface_hub nothing is said: the
+    job that fetches has it, and refuses by itself.
     """
-    gated = {name: block["id"] for name, block in models.items() if block.get("gated", False)}
+    gated = {name: block for name, block in models.items() if block.get("gated", False)}
     if not gated:
         return []
     try:
@@ -19,7 +20,13 @@ def refusals(models: Mapping[str, dict[str, Any]]) -> list[str]:
         return []
     if get_token() is not None:
         return []
-    return [f"models.{name}: {advice(model_id)}" for name, model_id in gated.items()]
+    from slmcollab import snapshots
+
+    return [
+        f"models.{name}: {advice(block['id'])}"
+        for name, block in gated.items()
+        if snapshots.cached(block["id"], block["revision"], kind="model") is None
+    ]
 
 
 def advice(model_id: str) -> str:

@@ -1,5 +1,6 @@
 """Model folders: load what a manifest describes. Weights lie beside their manifest."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ from transformers import (
 )
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-from slmcollab.artifacts import ArtifactError, read_json
+from slmcollab.artifacts import ArtifactError, digest, read_json
+from slmcollab.snapshots import advice
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+CHEAP = 2**26  # bytes, of a file that is digested before it is loaded
 
 _GENERIC = ("TokenizersBackend", "PreTrainedTokenizerFast")
 _PAD_TOKENS = ["<|finetune_right_pad_id|>"]  # padding that a family keeps without naming it in its tokenizer's config
@@ -83,8 +87,25 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 
 def weights(manifest_path: Path) -> Path:
     """Return the folder of weights beside a manifest; raises ArtifactError where it lacks a file that this lists."""
-    folder = Path(manifest_path).parent / "weights"
-    missing = [name for name in read_json(manifest_path)["files"] if not (folder / name).is_file()]
-    if missing:
-        raise ArtifactError(f"{folder}: {', '.join(missing)} missing, which {manifest_path} lists")
+    path = Path(manifest_path)
+    if not path.is_file():
+        raise ArtifactError(f"{path}: no such file. {advice(path)}")
+    folder, manifest = path.parent / "weights", read_json(path)
+    if missing := [name for name in manifest["files"] if not (folder / name).is_file()]:
+        what = f"models.{manifest['model']}: {folder} lacks {', '.join(missing)}, which its manifest lists"
+        if manifest["source"] == "hub":
+            what += f", of {manifest['id']} (revision {manifest['revision']}). {advice(path, '--force')}"
+        raise ArtifactError(what)
+    check_weights(folder, manifest)
     return folder
+
+
+def check_weights(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Raise ArtifactError where a file of weights is not the one that its manifest lists.
+
+    Files of gigabytes are told by their size alone: every job loads them.
+    """
+    for name, size in manifest.get("sizes", {}).items():
+        file = folder / name
+        if file.stat().st_size != size or (size <= CHEAP and digest(file) != manifest["files"][name]):
+            raise ArtifactError(f"{file}: not the file that {folder.with_name('manifest.json')} lists")

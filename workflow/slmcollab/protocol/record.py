@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from slmcollab.artifacts import ArtifactError, digest, read_json
+from slmcollab.digests import digests
 
 PACKAGES = ("torch", "transformers", "trl", "peft")
 
@@ -34,8 +35,8 @@ class TeamFiles:
         if not self.start:
             return None
         (path,), (folder,) = self.before, self.start
-        record = read_json(path)
-        if record.get("outputs", {}).get("adapters") != digest(folder):
+        record = read_json(path, "outputs")
+        if record["outputs"].get("adapters") != digest(folder):
             raise ArtifactError(f"{folder}: not the adapters that {path} records: train them again")
         return record
 
@@ -59,9 +60,9 @@ class SampledFiles:
         Raises ArtifactError where calls or trajectories are not those that were recorded, or others spoke in them: the
         likelihood ratios of a clipped refinement would be to somebody else.
         """
-        record = read_json(self.sampling)
+        record = read_json(self.sampling, "outputs", "inputs")
         for name in ("calls", "trajectories"):
-            if record["outputs"][name] != digest(getattr(self, name)):
+            if record["outputs"].get(name) != digest(getattr(self, name)):
                 raise ArtifactError(f"{getattr(self, name)}: not what {self.sampling} records: sample again")
         if record["inputs"].get("start") != (digest(start[0]) if start else None):
             raise ArtifactError(f"{self.sampling}: sampled with other adapters than {start}: sample again")
@@ -71,24 +72,26 @@ class SampledFiles:
 def describe_light(
     cell: Mapping[str, Any], code: str, inputs: Mapping[str, Path], seed: int | None = None
 ) -> dict[str, Any]:
-    """Return {cell, code, seed, inputs} of a job that runs no model; inputs: label -> what it reads, as sha256."""
-    digests = {label: digest(path) for label, path in inputs.items()}
-    return {"cell": dict(cell), "code": code, "seed": seed, "inputs": digests}
+    """Return {cell, code, seed, inputs, digests} of a light job; inputs: label -> what it reads, as sha256."""
+    by_label = {label: digest(path) for label, path in inputs.items()}
+    return {"cell": dict(cell), "code": code, "seed": seed, "inputs": by_label, **digests(*inputs.values())}
 
 
 def describe_stage(
     cell: Mapping[str, Any], code: str, seed: int, files: TeamFiles, others: Mapping[str, Path] | None = None
 ) -> dict[str, Any]:
-    """Return {cell, code, seed, inputs, models, packages} of a stage; others: label -> what it reads beside `files`.
+    """Return {cell, code, seed, inputs, digests, models, packages} of a stage; others: what else it reads, by label.
 
     inputs: label -> sha256; models: name -> hub id and revision as the manifests say, None for a model that was trained
     here.
     """
     manifests = dict(zip(cell["models"], files.manifests, strict=True))
-    described = {name: read_json(path) for name, path in manifests.items()}
+    described = {name: read_json(path, "id", "revision") for name, path in manifests.items()}
     models = {name: {"id": found["id"], "revision": found["revision"]} for name, found in described.items()}
     read = {f"manifest/{name}": path for name, path in manifests.items()} | {"problems": files.problems}
     read |= {"prompt": files.prompt, **dict(zip(("start",), files.start, strict=False)), **(others or {})}
     inputs = {label: digest(path) for label, path in read.items()}
     packages = {name: version(name) for name in PACKAGES}
-    return {"cell": dict(cell), "code": code, "seed": seed, "inputs": inputs, "models": models, "packages": packages}
+    settings = {"cell": dict(cell), "code": code, "seed": seed}
+    made_from = {"inputs": inputs, **digests(*read.values(), *files.before)}
+    return {**settings, **made_from, "models": models, "packages": packages}

@@ -74,7 +74,7 @@ def read_trainings(stages: Stages) -> list[dict[str, Any]]:
     folders = [stages.distilled] if stages.distilled else []
     folders += [trained for _, _, trained in stages.rounds()]
     folders += [stages.trained] if stages.trained else []
-    return [read_json(folder / "training.json") for folder in folders]
+    return [read_json(folder / "training.json", "slots") for folder in folders]
 
 
 def budget_row(

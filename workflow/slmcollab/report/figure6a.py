@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from slmcollab.artifacts import ArtifactError
+from slmcollab.artifacts import ArtifactError, read_text
 from slmcollab.report.tables import format_number
 
 COLUMNS = ("benchmark", "team", "method", "seed", "step", "quantity", "value")
@@ -55,13 +55,7 @@ def read_rewards(path: Path) -> Rewards:
     Raises ArtifactError naming the file where it is not whole, its steps do not rise, a reward is no number from 0 to
     1, `reward` is empty at a step, or `reward_without_context` at all of them.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise ArtifactError(f"{path}: no such file") from error
-    if not text.endswith("\n"):
-        raise ArtifactError(f"{path}: empty, or cut in its last line")
-    reader = csv.DictReader(io.StringIO(text, newline=""))
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
     absent = {"step", WITH, WITHOUT} - set(reader.fieldnames or [])
     if absent:
         raise ArtifactError(f"{path}: lacks the columns {sorted(absent)}")

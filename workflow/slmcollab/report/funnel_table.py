@@ -33,7 +33,7 @@ def funnel_rows(stages: Stages) -> list[dict[str, str]]:
             for quantity, value in _numbers(counts):
                 row = {"stage": stage, "slot": slot, "quantity": quantity, "value": value}
                 rows.append(stages.names | row)
-    scores = read_json(stages.folder(stages.entry["method"], EVAL) / "scores.json")
+    scores = read_json(stages.folder(stages.entry["method"], EVAL) / "scores.json", "num_problems", "counts")
     graded = {"num_problems": scores["num_problems"], **scores["counts"]}
     rows += [stages.names | {"stage": EVAL, "slot": "", "quantity": q, "value": value} for q, value in _numbers(graded)]
     return rows

@@ -1,9 +1,11 @@
 """Where a table's numbers come from: for every cell its scores files, and what each recorded about its run."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from slmcollab.artifacts import ArtifactError
+from slmcollab.artifacts import ArtifactError, digest
+from slmcollab.digests import DIGESTS
 from slmcollab.report.tables import Scores, group_scores
 
 KEY = ("benchmark", "method", "team")
@@ -20,8 +22,8 @@ def cell_provenance(
     """Return one record per cell of the grid: its key, the table's metrics of it, its seeds, and its scores files.
 
     A file's record is its path, its sha256 and what it says itself (RECORDED), with its provenance (the run's
-    settings, code digests, inputs' digests and package versions). Raises ArtifactError for a file that says less, and
-    for a cell without rows in the table.
+    settings, code digests, package versions, and the digests of all that was read, by path). Raises ArtifactError for a
+    file that says less, and for a cell without rows in the table.
     """
     metrics: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
@@ -40,11 +42,17 @@ def cell_provenance(
     return records
 
 
+def refer(path: Path) -> dict[str, str]:
+    """Return {path, sha256} of a file."""
+    return {"path": path.as_posix(), "sha256": digest(path)}
+
+
 def _recorded(name: str, scores: Scores, paper: str) -> dict[str, Any]:
     absent = [key for key in RECORDED[paper] if key not in scores]
-    absent += [f"provenance.{key}" for key in ("run", "inputs", "code") if key not in scores.get("provenance", {})]
-    run = scores.get("provenance", {}).get("run", {})
-    absent += [f"provenance.run.{key}" for key in ("code", "inputs", "models", "packages") if key not in run]
+    told = scores.get("provenance", {})
+    absent += [f"provenance.{key}" for key in ("run", "inputs", "code", DIGESTS) if key not in told]
+    run = told.get("run", {})
+    absent += [f"provenance.run.{key}" for key in ("code", "inputs", "models", "packages", DIGESTS) if key not in run]
     if absent:
         raise ArtifactError(f"{name}: does not say what it came from, it lacks {absent}")
     return {key: scores[key] for key in RECORDED[paper]}

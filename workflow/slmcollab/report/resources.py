@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 
 from slmcollab.artifacts import ArtifactError
 from slmcollab.report.tables import format_number
-from slmcollab.usage import MARK
+from slmcollab.usage import MACHINE, MARK
 
 USED = ("cpu_s", "max_rss_mb", "gpu_mb")
+ON = ("cpu", "cpus", "memory_mb", "gpus", "platform", "python")
 NUMBERS = ("wall_s_median", "wall_s_max", "cpu_s_median", "cpu_s_max", "max_rss_mb", "max_gpu_mb")
 COLUMNS = ("rule", "jobs", "without_file", "without_usage", *NUMBERS)
-# Anywhere in a line: a progress bar may have left the line before it open.
-LINE = re.compile(rf"{re.escape(MARK)}(\{{.*)$", re.MULTILINE)
 
 
 class Job(NamedTuple):
@@ -59,16 +58,31 @@ def read_usage(path: Path) -> dict[str, float | None] | None:
 
     Raises ArtifactError for a line that is cut or of another form.
     """
-    found = LINE.findall(Path(path).read_text("utf-8", errors="replace")) if Path(path).exists() else []
+    usage = _last(path, MARK, USED)
+    return None if usage is None else {name: _checked(path, name, usage[name]) for name in USED}
+
+
+def read_machine(path: Path) -> dict[str, Any] | None:
+    """Return what the last line of `report_usage` in a log says of the machine; None where log or line is missing.
+
+    Raises ArtifactError for a line that is cut or of another form.
+    """
+    return _last(path, MACHINE, ON)
+
+
+def _last(path: Path, mark: str, keys: tuple[str, ...]) -> dict[str, Any] | None:
+    """Return the JSON behind the last `mark` of a log; anywhere in a line: a progress bar may have left it open."""
+    text = Path(path).read_text("utf-8", errors="replace") if Path(path).exists() else ""
+    found = re.findall(rf"{re.escape(mark)}(\{{.*)$", text, re.MULTILINE)
     if not found:
         return None
     try:
-        usage = json.loads(found[-1])
+        told = json.loads(found[-1])
     except ValueError as error:
-        raise ArtifactError(f"{path}: {MARK}{found[-1]} is no JSON") from error
-    if usage.keys() != set(USED):
-        raise ArtifactError(f"{path}: its usage has {sorted(usage)}, not {sorted(USED)}")
-    return {name: _checked(path, name, usage[name]) for name in USED}
+        raise ArtifactError(f"{path}: {mark}{found[-1]} is no JSON") from error
+    if told.keys() != set(keys):
+        raise ArtifactError(f"{path}: its {mark.partition(':')[0]} has {sorted(told)}, not {sorted(keys)}")
+    return told
 
 
 def resource_rows(jobs: Iterable[Job]) -> list[dict[str, str]]:

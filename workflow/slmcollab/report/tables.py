@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from slmcollab.artifacts import ArtifactError
+from slmcollab.artifacts import ArtifactError, read_text
 
 Key = tuple[str, str, str]  # benchmark, method, team
 Scores = Mapping[str, Any]  # a parsed scores.json
@@ -92,13 +92,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str:
 
 def read_csv(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     """Return the rows of a CSV file as text; raises ArtifactError where it has other columns or is not whole."""
-    try:
-        text = Path(path).read_bytes().decode("utf-8")
-    except FileNotFoundError as error:
-        raise ArtifactError(f"{path}: no such file") from error
-    if not text.endswith("\n"):
-        raise ArtifactError(f"{path}: empty, or cut in its last line")
-    reader = csv.DictReader(io.StringIO(text, newline=""))
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
     header, rows = reader.fieldnames or [], list(reader)
     if list(header) != list(columns):
         raise ArtifactError(f"{path}: columns {list(header)}, expected {list(columns)}")

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from peft import PeftModel
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import nn
 from transformers import PreTrainedModel
 
-from slmcollab.artifacts import replacing
+from slmcollab.artifacts import ArtifactError, replacing
 from slmcollab.models import adapters
 
 ROUTER = "router.safetensors"
@@ -30,5 +30,9 @@ def load_adapter(policy: PreTrainedModel, folder: Path, router: nn.Module | None
     """
     adapted = adapters.load_adapter(policy, folder)
     if router is not None:
-        router.load_state_dict(load_file(Path(folder) / ROUTER))
+        path = Path(folder) / ROUTER
+        try:
+            router.load_state_dict(adapters.read_weights(path))
+        except RuntimeError as error:
+            raise ArtifactError(f"{path}: not the weights of this router ({' '.join(str(error).split())})") from error
     return adapted.eval()

@@ -122,7 +122,7 @@ def best_expert(paths: Sequence[Path], experts: Sequence[str]) -> int | None:
     """Return which expert answers most train problems right by itself, the first of equals; None without scores."""
     accuracies = []
     for path, expert in zip(paths, experts, strict=False):
-        scores = read_json(path)
+        scores = read_json(path, "metrics")
         check_expert(path, scores, expert)
         if scores.get("split") != "train" or "accuracy_bare" not in scores.get("metrics", {}):
             raise ArtifactError(f"{path}: not the scores of an expert on train")

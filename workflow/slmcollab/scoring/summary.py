@@ -1,13 +1,14 @@
 """From the scores of single completions to the numbers of a run."""
 
 import csv
+import io
 import math
 from collections.abc import Sequence, Set
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from slmcollab.artifacts import ArtifactError, Problem
+from slmcollab.artifacts import ArtifactError, Problem, read_text
 from slmcollab.scoring.score import TIMED_OUT, Score
 
 ANSWER_KEYS = {"id", "completion", "num_tokens", "cut"}
@@ -89,13 +90,7 @@ def _summarise_tasks(problems: Sequence[Problem], scores: Sequence[Score]) -> di
 
 def read_history(path: Path) -> list[dict[str, float]]:
     """Return one row of HISTORY_COLUMNS per training step; raises ArtifactError for a file that is not whole."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise ArtifactError(f"{path}: no such file") from error
-    if not text.endswith("\n"):
-        raise ArtifactError(f"{path}: empty, or cut in its last line")
-    rows = [_read_step(row, path) for row in csv.DictReader(text.splitlines())]
+    rows = [_read_step(row, path) for row in csv.DictReader(io.StringIO(read_text(path), newline=""))]
     steps = [row["step"] for row in rows]
     if not steps or steps != [steps[0] + index for index in range(len(steps))]:
         raise ArtifactError(f"{path}: its steps are not one row each, in order")

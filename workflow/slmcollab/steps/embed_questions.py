@@ -23,9 +23,8 @@ def main(*, cell: str, code: str, encoder: Path, problems: Path, embedding: Path
     ids, truncated = encode_questions(tokenizer, questions, manifest["max_positions"])
     model, batch_tokens = hub.load_encoder(hub.weights(encoder), dtype=DTYPE), settings["extraction"]["batch_tokens"]
     rows = embed(model, ids, pad_id=tokenizer.pad_token_id, batch_tokens=batch_tokens)
-    header = files.make_header(
-        manifest, settings["expert"], dtype=DTYPE, sequence="question", read=ids, truncated=truncated, code=code
-    )
+    about = {"dtype": DTYPE, "sequence": "question", "truncated": truncated, "code": code}
+    header = files.make_header(manifest, settings["expert"], read=ids, files=[encoder, problems], **about)
     files.write_features(embedding, {files.EMBEDDING: rows}, header, [problem.id for problem in split])
     usage.report_usage()
 

@@ -22,7 +22,7 @@ def main(*, cell: str, code: str, expert: Path, problems: Path, answers: list[Pa
     where the answer is empty).
     """
     settings = json.loads(cell)
-    sequence, extraction, manifest = settings["sequence"], settings["extraction"], read_json(expert)
+    sequence, extraction, manifest = settings["sequence"], settings["extraction"], read_json(expert, "num_layers")
     if sequence not in files.SEQUENCES:
         raise ValueError(f"features.sequence: {sequence!r} is not one of {', '.join(files.SEQUENCES)}")
     if len(answers) != (sequence == "completion"):
@@ -40,6 +40,7 @@ def main(*, cell: str, code: str, expert: Path, problems: Path, answers: list[Pa
     model = hub.load_model(hub.weights(expert), dtype=dtype)
     pooled = pooling.pool(model, read, draws, batch_tokens=extraction["batch_tokens"])
     about = {"dtype": dtype, "sequence": sequence, "truncated": sum(cut), "code": code}
+    about["files"] = [expert, problems, *answers]
     header = files.make_header(manifest, settings["expert"], read=read, **about)
     files.write_features(features, pooled, header | pooling.describe_layers(manifest["num_layers"]), ids)
     usage.report_usage()

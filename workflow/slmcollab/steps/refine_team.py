@@ -7,6 +7,7 @@ import tyro
 
 from slmcollab import artifacts, seeding, usage
 from slmcollab.checkpoints import fingerprint, one_writer
+from slmcollab.digests import with_outputs
 from slmcollab.generation.backends import read_members
 from slmcollab.generation.calls import read_calls
 from slmcollab.protocol.prompt import read_prompt
@@ -33,7 +34,7 @@ def main(
     """Refine every slot with the rewards of the steps that it sampled."""
     seeding.fix_threads((settings := json.loads(cell))["numeric_threads"])
     record = describe_stage(settings, code, seed, files, vars(sampled))
-    origin = {"before": files.read_before(), **sampled.read_records(files.start)}
+    origin = {"before": files.read_before(), "stage": settings["stage"], **sampled.read_records(files.start)}
     learned, shown = read_trajectories(sampled.trajectories), read_prompt(files.prompt, actions=settings["actions"])
     read = (learned, artifacts.read_problems(files.problems), shown, settings["slots"])
     pairs = examples(*read, read_rewards(sampled.rewards, learned), read_calls(sampled.calls))
@@ -41,8 +42,7 @@ def main(
     own_seed, folder = seeding.derive(seed, "stage", settings["stage"]), checkpoints / fingerprint(record)
     with one_writer(checkpoints, job):
         slots, _ = train_members(members, pairs, how, seed=own_seed, folder=folder, adapters=adapters, may_idle=True)
-        made = {"slots": slots, "stage": settings["stage"], "outputs": {"adapters": artifacts.digest(adapters)}}
-        artifacts.write_json(training, record | origin | made)
+        artifacts.write_json(training, with_outputs(record | origin | {"slots": slots}, {"adapters": adapters}))
     usage.report_usage()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import tyro
 
 from slmcollab import artifacts, seeding, usage
+from slmcollab.digests import with_outputs
 from slmcollab.generation.calls import write_calls
 from slmcollab.protocol.collaboration import collaboration
 from slmcollab.protocol.record import TeamFiles, describe_stage
@@ -31,8 +32,8 @@ def main(
     with collaboration(record, files, checkpoints=checkpoints, job=job) as (found, made):
         write_trajectories(trajectories, found)
         write_calls(calls, made)
-        outputs = {"calls": artifacts.digest(calls), "trajectories": artifacts.digest(trajectories)}
-        artifacts.write_json(run, record | {"before": trained, "outputs": outputs})
+        outputs = {"calls": calls, "trajectories": trajectories}
+        artifacts.write_json(run, with_outputs(record | {"before": trained}, outputs))
     usage.report_usage()
 
 

@@ -7,6 +7,7 @@ from statistics import fmean
 import tyro
 
 from slmcollab.artifacts import read_problems, write_json
+from slmcollab.digests import digests
 from slmcollab.experts.answers import read_answers
 from slmcollab.scoring.bare import grade_both
 from slmcollab.scoring.grader import Grader
@@ -28,7 +29,8 @@ def main(*, cell: str, answers: Path, problems: Path, train_problems: Path, scor
     del summary["problems"]
     summary["shares"]["prompt_cut"] = fmean(row["prompt_cut"] for row in rows)
     summary["metrics"]["accuracy_bare"] = 100 * fmean(score.correct for score in forgiving)
-    write_json(scores, {**{key: settings[key] for key in ("benchmark", "expert", "split")}, **summary})
+    named = {key: settings[key] for key in ("benchmark", "expert", "split")}
+    write_json(scores, {**named, **summary, **digests(answers, problems, train_problems)})
 
 
 if __name__ == "__main__":

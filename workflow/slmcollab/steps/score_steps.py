@@ -7,7 +7,9 @@ import tyro
 
 from slmcollab import artifacts, seeding, usage
 from slmcollab.checkpoints import one_writer
+from slmcollab.digests import with_outputs
 from slmcollab.generation.calls import write_calls
+from slmcollab.protocol.record import describe_light
 from slmcollab.protocol.trajectory import read_trajectories
 from slmcollab.supervision import step_scoring
 from slmcollab.supervision.evaluator import read_evaluator_prompt
@@ -30,16 +32,16 @@ def main(
     evaluation: Path,
 ) -> None:
     """Let the evaluator read whole trajectories and score their steps."""
-    settings = json.loads(cell)
-    seeding.fix_threads(settings["numeric_threads"])
-    read = [*evaluator, trajectories, problems, prompt]
-    record = {"cell": settings, "code": code, "seed": seed, "inputs": [artifacts.digest(path) for path in read]}
+    seeding.fix_threads((settings := json.loads(cell))["numeric_threads"])
+    read = {"trajectories": trajectories, "problems": problems, "prompt": prompt}
+    record = describe_light(settings, code, read | dict(zip(("manifest",), evaluator, strict=False)), seed)
     sources = (read_trajectories(trajectories), artifacts.read_problems(problems), read_evaluator_prompt(prompt))
     with one_writer(checkpoints, job):
         found = step_scoring.score_steps(record, *sources, manifests=evaluator, checkpoints=checkpoints)
         write_step_scores(scores, found.scores)
         write_calls(calls, found.calls)
-        artifacts.write_json(evaluation, found.evaluation | {"record": record})
+        made = with_outputs(record, {"step_scores": scores, "evaluator_calls": calls})
+        artifacts.write_json(evaluation, found.evaluation | {"record": made})
     print(json.dumps(found.evaluation, sort_keys=True))
     usage.report_usage()
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import tyro
 
 from slmcollab import artifacts, seeding, usage
+from slmcollab.digests import with_outputs
 from slmcollab.generation.calls import write_calls
 from slmcollab.protocol.record import TeamFiles, describe_stage
 from slmcollab.search.files import write_search, write_workflow
@@ -38,8 +39,7 @@ def main(
         write_search(search, trials)
         write_calls(calls, made)
         outputs = {"workflow": workflow, "search": search, "calls": calls}
-        digests = {name: artifacts.digest(path) for name, path in outputs.items()}
-        artifacts.write_json(run, record | {"outputs": digests})
+        artifacts.write_json(run, with_outputs(record, outputs))
     usage.report_usage()
 
 

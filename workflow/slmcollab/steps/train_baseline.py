@@ -6,6 +6,7 @@ from pathlib import Path
 import tyro
 
 from slmcollab import artifacts, seeding, usage
+from slmcollab.digests import with_outputs
 from slmcollab.generation.calls import write_calls
 from slmcollab.marl.job import trained
 from slmcollab.marl.loop import summarise
@@ -38,9 +39,9 @@ def main(
         write_calls(calls, made)
         slots = {slot: summarise(rows, slot) for slot in settings["slots"]}
         counts = {"num_prompts": sum(row["num_questions"] for row in rows), "num_rollouts": len(made)}
-        digests = {name: artifacts.digest(path) for name, path in {"adapters": adapters, "calls": calls}.items()}
-        written = {"stage": settings["stage"], "slots": slots, **counts, "outputs": digests}
-        artifacts.write_json(training, record | {"before": files.read_before()} | written)
+        outputs = {"adapters": adapters, "calls": calls, "history": history}
+        written = {"before": files.read_before(), "stage": settings["stage"], "slots": slots, **counts}
+        artifacts.write_json(training, with_outputs(record | written, outputs))
     usage.report_usage()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import tyro
 
-from slmcollab import artifacts, seeding, usage
+from slmcollab import artifacts, digests, seeding, usage
 from slmcollab.checkpoints import fingerprint, one_writer
 from slmcollab.rl import adapters, grpo
 from slmcollab.rl.conditioned import load_policy
@@ -41,8 +41,8 @@ def main(
         grpo.train(trainer)
         adapters.save_adapter(trainer.model, adapter, name=settings["policy"], router=loaded.learned_router)
         artifacts.write_csv(history, history_rows(trainer.state.log_history))
-        made = {"adapter": artifacts.digest(adapter), "history": artifacts.digest(history)}
-        artifacts.write_json(run, record | describe_training(grpo.count_trainable(trainer), loaded) | {"outputs": made})
+        told = record | describe_training(grpo.count_trainable(trainer), loaded)
+        artifacts.write_json(run, digests.with_outputs(told, {"adapter": adapter, "history": history}))
     usage.report_usage()
 
 

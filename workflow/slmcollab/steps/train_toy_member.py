@@ -8,6 +8,7 @@ import tyro
 
 from slmcollab import seeding, usage
 from slmcollab.artifacts import read_jsonl, replacing
+from slmcollab.digests import digests
 from slmcollab.generation.exam import share_as_taught
 from slmcollab.models import fetch, hub, toy, toy_phases
 from slmcollab.models.toy_word_tokenizer import build_tokenizer
@@ -32,7 +33,7 @@ def main(*, cell: str, lessons: Path, weights: Path, manifest: Path) -> None:
     # What is examined is what the other rules will load.
     model, tokenizer = hub.load_model(weights, dtype="float32").cpu(), hub.load_tokenizer(weights)
     shares = {name: share_as_taught(model, tokenizer, rows[:MAX_QUESTIONS]) for name, rows in taught.items()}
-    measured = {"as_taught": shares, "losses": losses}
+    measured = {"as_taught": shares, "losses": losses, **digests(lessons)}
     fetch.write_manifest(manifest, weights, model=settings["model"], block=settings, **measured)
     usage.report_usage()
 

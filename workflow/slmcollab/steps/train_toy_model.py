@@ -7,6 +7,7 @@ import tyro
 
 from slmcollab import seeding, usage
 from slmcollab.artifacts import read_jsonl, replacing
+from slmcollab.digests import digests
 from slmcollab.generation.exam import sit_exam
 from slmcollab.models import fetch, hub, toy
 from slmcollab.models.toy_tokenizer import build_tokenizer
@@ -36,6 +37,7 @@ def main(*, cell: str, corpora: list[Path], exams: list[Path], weights: Path, ma
         accuracy={name: exam.accuracy for name, exam in results.items()},
         format={name: exam.format for name, exam in results.items()},
         loss=loss,
+        **digests(*corpora, *exams),
     )
     usage.report_usage()
 

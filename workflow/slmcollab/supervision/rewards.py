@@ -34,12 +34,13 @@ def rewards(
     metrics: Sequence[Real],
     kind: str,
     *,
-    alpha: Real,
+    alpha: Real | None = None,
     scores: dict[str, StepScores] | None = None,
 ) -> dict[str, list[float]]:
     """Return trajectory id -> the reward of each of its steps; metrics: m in [0, 1] of each trajectory's answer.
 
-    kind: `scores` (eq. 12; a trajectory that has no scores is left out), `task` (2m - 1 for every step), `constant`.
+    kind: `scores` (eq. 12 with alpha; a trajectory without scores is left out), `task` (2m - 1 for every step),
+    `constant`.
     Raises ValueError for another kind, scores of another number of steps, or a value out of its range.
     """
     if kind not in KINDS:

@@ -1,0 +1,80 @@
+"""`make check-cluster` on a SLURM that is fit, and on one that is not."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checkout import copy_checkout
+
+from slurm import Cluster, missing_programs
+
+pytestmark = pytest.mark.cluster
+
+CONDA = '#!/bin/sh\necho "conda 24.11.1"\n'
+IN_THE_WAY = {"MinJobAge=3600": "MinJobAge=10", "GresTypes=gpu\n": "", " Gres=gpu:1": ""}
+
+
+class Unfit(Cluster):
+    """A cluster without GPUs that soon forgets its jobs."""
+
+    def _write_files(self) -> None:
+        super()._write_files()
+        text = self.conf.read_text()
+        for fit, unfit in IN_THE_WAY.items():
+            assert fit in text
+            text = text.replace(fit, unfit)
+        self.conf.write_text(text)
+        (self.folder / "gres.conf").write_text("AutoDetect=off\n")
+
+
+@pytest.fixture
+def unfit(tmp_path):
+    if missing := missing_programs():
+        pytest.skip(f"needs SLURM (Debian: slurmctld slurmd slurm-client munge): no {', '.join(missing)}")
+    with Unfit(tmp_path / "slurm") as running:
+        yield running
+
+
+def check(folder: Path, cluster: Cluster, *options: str, **settings: str) -> tuple[int, dict[str, str], str]:
+    """Return the exit code, how each check stands, and all that was printed, of the toy grid with a conda at hand."""
+    programs = folder / "programs"
+    programs.mkdir()
+    (programs / "conda").write_text(CONDA)
+    (programs / "conda").chmod(0o755)
+    environment = {**os.environ, **cluster.environment(), "PYTHONPATH": "workflow", **settings}
+    environment["PATH"] = os.pathsep.join([str(programs), str(Path(sys.executable).parent), environment["PATH"]])
+    command = [sys.executable, "-m", "cluster.check", "--configfile", "workflow/config/tiny.yaml", *options]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+    output = done.stdout + done.stderr
+    return done.returncode, dict(re.findall(r"^│ (\S[^│]*?) +│ (ok|warn|FAIL) ", output, re.MULTILINE)), output
+
+
+def test_a_fit_cluster(cluster, tmp_path):
+    folder = copy_checkout(tmp_path / "slmcollab")
+    code, stands, output = check(folder, cluster)
+    assert "FAIL" not in stands.values(), output
+    assert code == 0
+    judged = {"SLURM", "job states", "account", "partition", "preemption", "limits", "GPUs", "resources", "conda"}
+    judged |= {"offline cache", "disk", "shared folder", "file locks", "clocks", "sandbox", "toolchains"}
+    assert set(stands) == judged
+    assert re.search(r"shared folder +│ ok +│ \S+ reads and writes it", output)
+    assert list((folder / ".snakemake").glob("probe-*")) == []
+
+
+def test_settings_that_the_cluster_does_not_know_are_named(cluster, tmp_path):
+    folder = copy_checkout(tmp_path / "slmcollab")
+    code, stands, output = check(folder, cluster, SLMCOLLAB_PARTITION="lowcancel", SLMCOLLAB_GPU_MODEL="h100")
+    assert code == 1
+    assert (stands["GPUs"], stands["preemption"]) == ("FAIL", "warn")
+    assert "unset SLMCOLLAB_GPU_MODEL" in output
+
+
+def test_an_unfit_cluster(unfit, tmp_path):
+    code, stands, output = check(copy_checkout(tmp_path / "slmcollab"), unfit)
+    assert code == 1
+    assert {what for what, state in stands.items() if state == "FAIL"} == {"job states", "GPUs", "resources"}, output
+    assert "MinJobAge 10 s" in output
+    assert "train_grpo: 1 > 0 GPUs" in output

@@ -1,0 +1,129 @@
+"""Every digest behind a table is recomputed: through scores, records, manifests and the headers of features."""
+
+import json
+
+import pytest
+import torch
+
+from slmcollab.artifacts import ArtifactError, digest, read_json, write_json
+from slmcollab.digests import digests
+from slmcollab.experts.features import write_features
+from slmcollab.report.provenance import refer
+from slmcollab.report.verification import EVERY, find, read_manifests, verify
+
+HEADER = {"expert": "toy", "id": "", "revision": "", "code": "abc", "truncated": "0"}
+ONE, TWO = "musketeers sums single none", "musketeers sums hidden_state toy"
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """A table of two cells; behind both a run on the same problems, behind the second one an expert too."""
+    monkeypatch.chdir(tmp_path)
+    folder = (tmp_path / "made").relative_to(tmp_path)
+    (folder / "weights").mkdir(parents=True)
+    for name in ("table.csv", "own.csv", "published.csv", "problems.jsonl", "corpus.jsonl", "weights/model.bin"):
+        (folder / name).write_text(f"{name}\n")
+    files = {"model.bin": digest(folder / "weights/model.bin")}
+    manifest = {"architecture": "Toy", "model": "toy", "files": files, **digests(folder / "corpus.jsonl")}
+    write_json(folder / "manifest.json", manifest)
+    header = HEADER | digests(folder / "manifest.json")
+    write_features(folder / "toy.safetensors", {"last_token": torch.ones(1, 2)}, header, ["x"])
+    cells = [scored(folder, "single", "none", []), scored(folder, "hidden_state", "toy", [folder / "toy.safetensors"])]
+    record = {"table": "table.csv", "tables": ["own.csv"], "published": ["published.csv"]}
+    referred = {kind: [refer(folder / name) for name in named] for kind, named in record.items() if kind != "table"}
+    write_json(folder / "provenance.json", {"table": refer(folder / "table.csv"), **referred, "cells": cells})
+    return folder
+
+
+def scored(folder, method, team, features):
+    """Write a run and its scores; return the record of the cell."""
+    run, scores = folder / f"{method}.run.json", folder / f"{method}.json"
+    write_json(run, {"seed": 0, **digests(folder / "problems.jsonl", *features)})
+    told = {"policy": "toy", "experts": [], "seed": 0, "provenance": digests(run)}
+    write_json(scores, told)
+    key = {"paper": "musketeers", "benchmark": "sums", "method": method, "team": team}
+    return {**key, "scores": [{**refer(scores), **told}]}
+
+
+BEHIND = {
+    "table.csv": {EVERY},
+    "own.csv": {EVERY},
+    "published.csv": {EVERY},
+    "single.json": {ONE},
+    "hidden_state.json": {TWO},
+    "single.run.json": {ONE},
+    "hidden_state.run.json": {TWO},
+    "problems.jsonl": {ONE, TWO},
+    "toy.safetensors": {TWO},
+    "manifest.json": {TWO},
+    "weights/model.bin": {TWO},
+    "corpus.jsonl": {TWO},
+}
+
+
+def check(results):
+    return verify(results / "provenance.json", results.parent)
+
+
+def test_all_that_was_recorded_is_read(results):
+    found = check(results)
+    assert found.faults == []
+    assert found.files == {str(results / name): digest(results / name) for name in BEHIND}
+
+
+@pytest.mark.parametrize("name", BEHIND)
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_changed_or_lost_file_is_named_with_the_cells_that_depend_on_it(results, name, lost):
+    path = results / name
+    before, content = digest(path), bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.unlink() if lost else path.write_bytes(content)
+    (fault,) = check(results).faults
+    assert (fault.path, fault.cells) == (str(path), BEHIND[name])
+    assert fault.told.startswith(f"recorded {before} by ")
+    assert fault.told.endswith("found no such file" if lost else f"found {digest(path)}")
+
+
+def test_two_records_that_disagree_are_both_held_against_the_file(results):
+    again = read_json(results / "manifest.json")
+    again["digests"][str(results / "problems.jsonl")] = "0" * 64
+    write_json(results / "manifest.json", again)
+    header = HEADER | digests(results / "manifest.json")
+    write_features(results / "toy.safetensors", {"last_token": torch.ones(1, 2)}, header, ["x"])
+    cells = [
+        scored(results, "single", "none", []),
+        scored(results, "hidden_state", "toy", [results / "toy.safetensors"]),
+    ]
+    write_json(results / "provenance.json", read_json(results / "provenance.json") | {"cells": cells})
+    (fault,) = check(results).faults
+    assert (fault.path, fault.cells) == (str(results / "problems.jsonl"), {ONE, TWO})
+    assert f"recorded {'0' * 64} by {results / 'manifest.json'}" in fault.told
+
+
+def test_scores_that_lead_nowhere_or_say_other_things_than_the_provenance_are_faults(results):
+    record = read_json(results / "provenance.json")
+    record["cells"][0]["scores"][0]["policy"] = "another"
+    silent = {"policy": "toy", "experts": [], "seed": 0, "provenance": {}}
+    write_json(results / "hidden_state.json", silent)
+    record["cells"][1]["scores"][0] |= {**refer(results / "hidden_state.json"), **silent}
+    write_json(results / "provenance.json", record)
+    other, nowhere = check(results).faults
+    assert (other.path, other.cells) == ("provenance.json", {ONE})
+    assert other.told == f"tells other things of {results / 'single.json'} than that file itself"
+    assert nowhere == (str(results / "hidden_state.json"), "does not say what it came from", {TWO})
+
+
+def test_what_is_no_provenance_is_refused(results):
+    with pytest.raises(ArtifactError, match=r"single\.json: not the provenance of a table.*make the table again"):
+        verify(results / "single.json", results.parent)
+    with pytest.raises(ArtifactError, match="no such file"):
+        verify(results / "absent.json", results.parent)
+
+
+def test_manifests_are_found_however_deep(results):
+    assert read_manifests(results / "provenance.json", results.parent) == [read_json(results / "manifest.json")]
+
+
+def test_a_key_is_found_at_any_depth():
+    content = json.loads('{"a": [{"k": 1}, {"b": {"k": {"k": 2}}}], "k": null}')
+    assert list(find(content, "k")) == [1, {"k": 2}, None]

@@ -1,0 +1,241 @@
+"""Whether a cluster is fit, judged from what SLURM and Snakemake printed of some (recorded, shortened)."""
+
+import math
+
+import pytest
+from cluster import compute_node, fitness, here, needs, scontrol
+from cluster.fitness import FAIL, OK, WARN
+from cluster.needs import Need
+
+CONFIG = """\
+Configuration data as of 2026-11-30T09:54:12
+AccountingStorageEnforce = none
+AccountingStorageType   = accounting_storage/none
+AuthInfo                = socket=/run/munge.sock,cred_expire=5
+EnforcePartLimits       = ALL
+MinJobAge               = 300 sec
+PreemptMode             = REQUEUE
+PreemptType             = preempt/partition_prio
+
+Slurmctld(primary) at login is UP
+"""
+PARTITIONS = """\
+PartitionName=main AllowGroups=ALL Default=YES QoS=N/A DefaultTime=00:10:00 MaxTime=1-00:00:00 Nodes=n[1-3] \
+PreemptMode=REQUEUE State=UP TotalCPUs=12 TotalNodes=3 MaxMemPerNode=UNLIMITED TRES=cpu=12,mem=900000M,node=3,billing=12
+PartitionName=low AllowGroups=ALL Default=NO MaxTime=UNLIMITED Nodes=n3 PreemptMode=CANCEL State=DOWN TotalNodes=1
+"""
+NODES = """\
+NodeName=n1 Arch=x86_64 CPUTot=4 Gres=gpu:a100:2(S:0-1) OS=Linux 6.18.44-fc-v657 #1 SMP  RealMemory=300000 \
+State=IDLE Partitions=main CfgTRES=cpu=4,mem=300000M,billing=4 AllocTRES= CapWatts=n/a
+NodeName=n2 CPUTot=64 Gres=(null) RealMemory=500000 State=MIXED Partitions=main
+NodeName=n3 CPUTot=4 Gres=gpu:h100:8 RealMemory=900000 State=IDLE+DRAIN Partitions=main,low
+"""
+PROFILE = {"slurm-status-command": "squeue", "slurm-init-seconds-before-status-checks": 60}
+DRY_RUN = """\
+[Mon Nov 30 10:05:31 2026]
+rule train_grpo:
+    input: a, b
+    output: results/x/adapter, results/x/run.json
+    jobid: 112
+    wildcards: benchmark=arithmetic, method=prefix, team=none, seed=0
+    threads: 4
+    resources: tmpdir=/tmp, mem_mb=64000, disk_mb=<TBD>, runtime=720, gpu=1, gpu_model=a100, slurm_partition=main
+[Mon Nov 30 10:05:31 2026]
+rule train_grpo:
+    output: results/y/adapter
+    resources: tmpdir=/tmp, mem_mb=192000, runtime=60, gpu=1, gpu_model=a100, slurm_partition=main
+[Mon Nov 30 10:05:31 2026]
+localrule download_model:
+    output: results/models/gpt2/weights
+    jobid: 3
+    wildcards: model=gpt2
+    resources: tmpdir=/tmp, mem_mb=999000
+group job 8f3e (jobs in lexicogr. order):
+    rule score_answers:
+        output: results/x/scores.json
+        wildcards: benchmark=arithmetic
+        resources: tmpdir=/tmp, mem_mb=4000, runtime=30
+    rule answer_problems:
+        output: results/x/answers.jsonl
+        threads: 2
+        resources: tmpdir=/tmp, mem_mb=32000, runtime=60, gpu=1
+"""
+
+config, partitions, nodes = scontrol.config(CONFIG), scontrol.records(PARTITIONS), scontrol.records(NODES)
+MAIN = partitions[0]
+
+
+def test_what_scontrol_shows_is_read():
+    assert config["AuthInfo"] == "socket=/run/munge.sock,cred_expire=5"
+    assert config["MinJobAge"] == "300 sec"
+    assert MAIN["TRES"] == "cpu=12,mem=900000M,node=3,billing=12"
+    assert [node["NodeName"] for node in nodes] == ["n1", "n2", "n3"]
+    assert nodes[0]["RealMemory"] == "300000"
+    assert nodes[0]["AllocTRES"] == ""
+
+
+@pytest.mark.parametrize(
+    ("time", "minutes"),
+    [("1-00:00:00", 1440), ("02:30:30", 150.5), ("90", 90), ("2-12", 3600), ("05:30", 5.5), ("UNLIMITED", math.inf)],
+)
+def test_minutes(time, minutes):
+    assert scontrol.minutes(time) == minutes
+
+
+def test_gpus_are_counted_by_model():
+    assert scontrol.gpus("gpu:a100:4(S:0-1),gpu:2,lustre:1,gpu:a100:1") == {"a100": 5, "": 2}
+    assert scontrol.gpus("gpu") == {"": 1}
+    assert scontrol.gpus("(null)") == {}
+
+
+def test_states_of_jobs_need_accounting_or_a_queue_that_remembers():
+    assert fitness.status(config, PROFILE).state == OK
+    hasty = fitness.status({**config, "MinJobAge": "10 sec"}, PROFILE)
+    assert (hasty.state, "slurm-init-seconds-before-status-checks: 3 " in hasty.todo) == (FAIL, True)
+    accounting = {**config, "AccountingStorageType": "accounting_storage/slurmdbd"}
+    assert fitness.status({**accounting, "MinJobAge": "179 sec"}, PROFILE).state == WARN
+    assert fitness.status({**accounting, "MinJobAge": "180 sec"}, PROFILE).state == OK
+    assert fitness.status(config, {}).state == FAIL
+    assert fitness.status(accounting, {}).state == OK
+
+
+def test_accounts():
+    there = {"sacctmgr": "/usr/bin/sacctmgr", "sshare": "/usr/bin/sshare"}
+    accounting = {"AccountingStorageType": "accounting_storage/slurmdbd"}
+    assert fitness.account(config, "", there).state == OK
+    assert fitness.account({"AccountingStorageEnforce": "associations,limits"}, "", there).state == WARN
+    assert fitness.account(config, "lab", there).state == FAIL
+    assert fitness.account(accounting, "lab", there).state == OK
+    assert "no sshare" in fitness.account(accounting, "lab", {**there, "sshare": None}).found
+
+
+def test_the_partition_is_there_and_up():
+    chosen, finding = fitness.partition(partitions, "")
+    assert (chosen["PartitionName"], finding.state) == ("main", OK)
+    assert fitness.partition(partitions, "low")[1].state == FAIL
+    chosen, finding = fitness.partition(partitions, "gpu")
+    assert chosen is None
+    assert finding.found == "gpu is not one of main, low"
+    assert fitness.partition(partitions[1:], "")[1].state == FAIL
+
+
+def test_preemption():
+    assert fitness.preemption(config, MAIN).state == OK
+    assert fitness.preemption(config, partitions[1]).state == WARN
+    assert fitness.preemption({"PreemptType": "preempt/none"}, partitions[1]).found == "none"
+    assert fitness.preemption({**config, "PreemptMode": "SUSPEND,GANG"}, {}).state == WARN
+    assert fitness.enforcement(config).state == OK
+    assert fitness.enforcement({"EnforcePartLimits": "NO"}).state == WARN
+
+
+def test_gpus_of_usable_nodes():
+    usable = fitness.nodes_of(nodes, MAIN)
+    assert [node["NodeName"] for node in usable] == ["n1", "n2"]
+    assert fitness.gpus(usable, "").found == "2 × a100"
+    assert fitness.gpus(usable, "a100").state == OK
+    assert "one of a100" in fitness.gpus(usable, "h100").todo
+    assert fitness.gpus(usable[1:], "").state == FAIL
+    assert fitness.gpus(nodes, "").state == WARN  # two models
+
+
+def test_the_most_that_a_rule_asks_for_is_read_from_a_dry_run():
+    assert needs.needs(DRY_RUN) == [
+        Need("answer_problems", 2, 32000, 60, 1, "", ""),
+        Need("score_answers", 1, 4000, 30, 0, "", ""),
+        Need("train_grpo", 4, 192000, 720, 1, "a100", "main"),
+    ]
+    assert needs.fetched(DRY_RUN, ["download_model"], "model") == ["gpt2"]
+    assert needs.fetched(DRY_RUN, ["download_problems"], "benchmark") == []
+
+
+def test_run_times_of_a_group_add_up():
+    answer, score = needs.needs(DRY_RUN)[:2]
+    groups = {"answer_problems": "answers", "score_answers": "answers"}
+    assert needs.grouped([answer, score], groups, {}) == [Need("group answers", 2, 32000, 90, 1, "", "")]
+    assert needs.grouped([answer, score], groups, {"answers": 4})[0].minutes == 240
+    assert needs.grouped([answer], {}, {"answers": 4}) == []
+
+
+def test_a_job_fits_if_one_node_gives_all_that_it_asks_for():
+    usable = fitness.nodes_of(nodes, MAIN)
+    assert fitness.misfits(Need("train", 4, 300000, 1440, 2, "a100", ""), MAIN, usable) == []
+    assert fitness.misfits(Need("train", 4, 300001, 1440, 2, "a100", ""), MAIN, usable) == ["300001 > 300000 MB"]
+    assert fitness.misfits(Need("train", 1, 1, 1441, 0, "", ""), MAIN, usable) == ["24.0 h > MaxTime 24.0 h"]
+    assert fitness.misfits(Need("train", 4, 1, 1, 1, "h100", ""), MAIN, usable) == ["1 > 0 GPUs h100"]
+    assert fitness.misfits(Need("train", 1, 1, 1, 0, "", ""), MAIN, []) == ["no usable node"]
+    assert fitness.misfits(Need("x", 1, 2000, 1, 0, "", ""), {**MAIN, "MaxMemPerNode": "1000"}, usable) == [
+        "2000 > 1000 MB"
+    ]
+
+
+def test_a_last_attempt_that_does_not_fit_is_a_warning_and_a_first_one_a_fault():
+    usable = fitness.nodes_of(nodes, MAIN)
+    first, last = Need("train", 4, 150000, 720, 1, "", ""), Need("train", 4, 450000, 2160, 1, "", "")
+    [finding] = fitness.resources([first], [last], MAIN, usable, 3)
+    assert (finding.state, finding.found) == (
+        WARN,
+        "train, attempt 3: 36.0 h > MaxTime 24.0 h; 450000 > 300000 MB",
+    )
+    [finding] = fitness.resources([last], [last], MAIN, usable, 3)
+    assert finding.state == FAIL
+    [finding] = fitness.resources([], [first], MAIN, usable, 3)
+    assert (finding.state, finding.found) == (OK, "1 rules fit, at attempt 3 too")
+
+
+ANSWER = {
+    "token": "t",
+    "host": "n1",
+    "time": 1000.0,
+    "lock": "held elsewhere",
+    "sandbox": {"kind": "unshare"},
+    "toolchains": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "what", "state"),
+    [
+        ({"token": "old"}, "shared folder", FAIL),
+        ({"lock": "free"}, "file locks", FAIL),
+        ({"lock": "[Errno 37] No locks available"}, "file locks", FAIL),
+        ({"time": 1010.0}, "clocks", WARN),
+        ({"time": 900.0}, "clocks", WARN),
+        ({"sandbox": {"error": "none works here"}}, "sandbox", FAIL),
+        ({"toolchains": ["mcs (mono-mcs)"]}, "toolchains", WARN),
+    ],
+)
+def test_what_a_node_answers_is_judged(changed, what, state):
+    assert {each.state for each in compute_node.judge(ANSWER, "t", 1001.0)} == {OK}
+    bad = [each for each in compute_node.judge({**ANSWER, **changed}, "t", 1001.0) if each.state != OK]
+    assert [(each.what, each.state) for each in bad] == [(what, state)]
+    assert bad[0].todo
+
+
+def test_this_machine(monkeypatch, tmp_path):
+    assert here.conda_version("conda 24.7.1\n").state == OK
+    assert here.conda_version("conda 23.11.0\n").state == FAIL
+    assert here.conda(False).state == OK
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert here.conda(True).state == FAIL
+    assert here.slurm(here.programs()).found == "no sbatch, squeue, scancel, scontrol, srun, sacct"
+
+
+def test_what_is_still_to_be_fetched(monkeypatch):
+    models = {"gpt2": {"id": "openai/gpt2"}, "llama": {"id": "nobody/llama", "revision": "0" * 40, "gated": True}}
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
+    monkeypatch.setattr(here, "reaches", lambda place: False)
+    assert [each.state for each in here.cache(models, [], [])] == [OK]
+    offline, gated = here.cache(models, ["gpt2", "llama"], ["gsm8k"])
+    assert (offline.state, offline.found) == (WARN, "to fetch: 2 models, 1 data sets (gpt2, llama, gsm8k)")
+    assert (gated.state, "llama" in gated.found) == (FAIL, True)
+    monkeypatch.setattr(here, "reaches", lambda place: True)
+    assert [each.state for each in here.cache(models, ["gpt2"], [])] == [OK]
+
+
+def test_room_on_the_disk(tmp_path):
+    plan = tmp_path / "plan.csv"
+    assert "`make plan`" in here.disk(tmp_path, plan).todo
+    plan.write_text("item,disk_gb\ntable,0.001\nfigure,0.001\ntotal,1e12\n")
+    assert here.disk(tmp_path, plan).state == OK
+    plan.write_text("item,disk_gb\ntable,1e9\n")
+    assert here.disk(tmp_path, plan).state == WARN

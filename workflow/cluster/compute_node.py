@@ -1,0 +1,118 @@
+"""Submits the probe to the partition that jobs will go to, and judges what it answers."""
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from cluster.fitness import FAIL, OK, WARN, Finding
+
+CLOCK_S = 2  # Snakemake compares times of files that different nodes wrote
+WITHIN_S = 300
+
+
+def check(checkout: Path, site: Mapping[str, str], within_s: float = WITHIN_S) -> list[Finding]:
+    """Return how a compute node sees the shared folder, its clock, sandbox and toolchains.
+
+    site: partition, account and model, "" where none is set. The checkout has to lie where compute nodes see it.
+    """
+    folder = checkout / ".snakemake" / f"probe-{secrets.token_hex(4)}"
+    folder.mkdir(parents=True)
+    token = secrets.token_hex(16)
+    (folder / "token").write_text(token, "utf-8")
+    try:
+        with _locked(folder / "lock"):
+            failure = _submit(checkout, folder, site, within_s)
+        if failure:
+            return [failure]
+        return judge(json.loads((folder / "answer.json").read_text("utf-8")), token, time.time())
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    with file.open("w") as stream:
+        with contextlib.suppress(OSError):  # a file system without locks: the probe says so
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
+def _submit(checkout: Path, folder: Path, site: Mapping[str, str], within_s: float) -> Finding | None:
+    """Return once the probe has ended; what was in its way, None for nothing."""
+    flags = {"partition": site["partition"], "account": site["account"]}
+    options = [f"--{flag}={value}" for flag, value in flags.items() if value]
+    gpu = f"--gpus={site['model']}:1" if site["model"] else "--gpus=1"
+    words = [sys.executable, "-m", "cluster.probe", str(folder)]
+    command = ["sbatch", "--wait", "--parsable", "--time=5", "--mem=1000", gpu, *options]
+    command += [f"--output={folder}/log", f"--chdir={checkout}", f"--wrap={shlex.join(words)}"]
+    environment = {**os.environ, "PYTHONPATH": str(checkout / "workflow")}
+    sbatch = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    what = "job on a node"
+    try:
+        number, errors = sbatch.communicate(timeout=within_s)
+    except subprocess.TimeoutExpired:
+        sbatch.kill()
+        number = sbatch.communicate()[0].strip()
+        subprocess.run(["scancel", number], check=False)
+        return Finding(
+            what, WARN, f"job {number} had not ended after {within_s:.0f} s", "nothing is known of nodes: try again"
+        )
+    if not number.strip():
+        return Finding(what, FAIL, errors.strip()[-300:], "what sbatch refuses here it refuses the workflow too")
+    end = time.monotonic() + 60  # an NFS client may learn late of a new file
+    while not (folder / "answer.json").is_file() and sbatch.returncode == 0 and time.monotonic() < end:
+        time.sleep(1)
+    if (folder / "answer.json").is_file():
+        return None
+    log = folder / "log"
+    said = log.read_text("utf-8").strip()[-300:] if log.is_file() else "no output came back"
+    todo = f"put the checkout ({checkout}) and its .venv on a file system that compute nodes share"
+    return Finding("shared folder", FAIL, said or "no answer came back", todo)
+
+
+def judge(answer: Mapping[str, object], token: str, now: float) -> list[Finding]:
+    """Return the findings in the probe's answer; token: what it should have read, now: the time when it was back."""
+    host, what = answer["host"], "shared folder"
+    if answer["token"] == token:
+        shared = Finding(what, OK, f"{host} reads and writes it")
+    else:
+        shared = Finding(
+            what, FAIL, f"{host} reads old contents", "a shared file system with close-to-open consistency"
+        )
+    lock, todo = answer["lock"], "two jobs could train into one folder: a file system with flock (NFS: not nolock)"
+    held = lock == "held elsewhere"
+    locks = Finding(
+        "file locks", OK if held else FAIL, "seen across nodes" if held else str(lock), "" if held else todo
+    )
+    ahead = float(answer["time"]) - now
+    clock = Finding("clocks", OK, f"within {CLOCK_S} s")
+    if ahead > CLOCK_S or ahead < -60:  # the answer is a while under way
+        clock = Finding("clocks", WARN, f"{host} is {ahead:+.0f} s off", "files look older or newer than they are: NTP")
+    box = answer["sandbox"]
+    sandbox = Finding("sandbox", OK, f"{box.get('kind')} on {host}")
+    if "error" in box:
+        sandbox = Finding(
+            "sandbox",
+            FAIL,
+            str(box["error"])[:300],
+            "bubblewrap, or apptainer with an image; GSM-Hard and MultiPL-E need it",
+        )
+    missing = answer["toolchains"]
+    tools = Finding("toolchains", OK, f"on {host}")
+    if missing:
+        found = f"not on {host}: {', '.join(missing)}"
+        tools = Finding(
+            "toolchains", WARN, found, "with --sdm conda, envs/code.yaml brings them; else envs/install-toolchains.sh"
+        )
+    return [shared, locks, clock, sandbox, tools]

@@ -1,0 +1,31 @@
+"""What a workflow does when it starts and when it fails, so that no job runs without it, or twice."""
+
+import time
+from pathlib import Path
+
+from cluster import driver, jobs
+
+WITHIN_S = 60  # SLURM gives a cancelled job KillWait, 30 s by default
+
+
+def left_over(run: Path, checkout: Path, *, slurm: bool) -> list[str]:
+    """Return a line that names the jobs of an earlier workflow that still run in the folder `run`; none without any.
+
+    slurm: whether this workflow sends its jobs to SLURM.
+    """
+    left = [f"job {job}" for job in jobs.queued(run)] if slurm else []
+    left += [f"process {process.pid}" for process in jobs.left_here(run, "")]
+    command = driver.takeover_command(run, checkout)
+    return [f"an earlier workflow left behind: {', '.join(left)}. {command} sees to that"] if left else []
+
+
+def fail(run: Path, *, slurm: bool, within_s: float = WITHIN_S) -> None:
+    """Return once SLURM has none of the jobs of this workflow, which has failed or was stopped.
+
+    Snakemake cancels them itself, but those that it asks SLURM about when Ctrl-C comes are not on its list then.
+    """
+    driver.remove(run)
+    end = time.monotonic() + within_s
+    while slurm and (left := jobs.queued(run)) and time.monotonic() < end:
+        jobs.cancel(left)
+        time.sleep(1)
