@@ -4,13 +4,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from on_slurm import OnSlurm
+from on_slurm import LIMIT, OnSlurm
 
 from slurm import Cluster, missing_programs
 
 sys.path.append(str(Path(__file__).parents[1] / "workflow"))  # checkout.py
-
-LIMIT = 900  # seconds for one Snakemake
 
 
 @pytest.fixture(scope="session")

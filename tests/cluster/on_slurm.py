@@ -3,14 +3,16 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from slurm import Cluster
+from slurm import Cluster, wait_until
 
 HERE = Path(__file__).parent
+LIMIT = 900  # seconds for one Snakemake
 
 
 @dataclass(frozen=True)
@@ -19,19 +21,26 @@ class OnSlurm:
 
     folder: Path
     cluster: Cluster
+    configs: tuple[str, ...] = ("tests/cluster/cluster.yaml",)
+    programs: tuple[Path, ...] = ()  # folders of programs that come before all others
 
     @property
     def run(self) -> Path:
         return self.folder / "runs/cluster"
 
-    def start(self, *arguments: str, **variables: str) -> subprocess.Popen:
-        """Start Snakemake as the README says, but for its patience; variables: more of the environment."""
+    def start(self, *arguments: str) -> subprocess.Popen:
+        """Start Snakemake as the README says, but for its patience."""
         options = ["--profile", "slurm", "--directory", "runs/cluster", "--sdm", "env-modules"]
-        configs = ["--configfile", "workflow/config/tiny.yaml", "tests/cluster/cluster.yaml"]
-        environment = {**os.environ, **self.cluster.environment(), "OMP_NUM_THREADS": "1", **variables}
-        environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
+        configs = ["--configfile", "workflow/config/tiny.yaml", *self.configs]
+        return self.start_python(str(HERE / "fast_polling.py"), *arguments, *options, *configs)
+
+    def start_python(self, *arguments: str) -> subprocess.Popen:
+        """Start Python at the top of the checkout, with the cluster at hand."""
+        environment = {**os.environ, **self.cluster.environment(), "OMP_NUM_THREADS": "1", "PYTHONPATH": "workflow"}
+        binaries = Path(sys.executable).parent
+        environment["PATH"] = os.pathsep.join([*map(str, self.programs), str(binaries), environment["PATH"]])
         return subprocess.Popen(
-            [sys.executable, str(HERE / "fast_polling.py"), *arguments, *options, *configs],
+            [sys.executable, *arguments],
             cwd=self.folder,
             env=environment,
             stdout=subprocess.PIPE,
@@ -73,6 +82,31 @@ class Training:
         """Return the steps that the last attempt took; its log starts anew with each."""
         log = run / f"results/logs/train_grpo/{self.path}.log"
         return [int(step) for step in re.findall(r"^step (\d+)/", log.read_text(), re.MULTILINE)]
+
+
+@dataclass(frozen=True)
+class Held:
+    """A training frozen half-way: its job, its process, and the step of its last whole checkpoint."""
+
+    job: str
+    pid: int
+    step: int
+
+
+def hold(training: Training, on_slurm: OnSlurm, snakemake: subprocess.Popen) -> Held:
+    """Freeze a training as soon as it has a checkpoint, so that what happens next always finds it half-way."""
+    folder = on_slurm.run / "checkpoints/musketeers" / training.path
+
+    def saved() -> bool:
+        assert snakemake.poll() is None, f"Snakemake ended before {training.path} had a checkpoint"
+        return any(folder.glob("*/*/complete.json"))
+
+    wait_until(saved, f"a checkpoint in {folder}", LIMIT)
+    holder = json.loads((folder / "holder.json").read_text())
+    os.kill(holder["pid"], signal.SIGSTOP)
+    assert not (on_slurm.run / training.target).exists()
+    steps = [int(marker.parent.name.removeprefix("checkpoint-")) for marker in folder.glob("*/*/complete.json")]
+    return Held(holder["job"], holder["pid"], max(steps))
 
 
 TRAININGS = [Training(*run, seed) for run in (("single", "none"), ("hidden_state", "toy")) for seed in (0, 1, 2)]

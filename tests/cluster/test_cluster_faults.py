@@ -1,20 +1,14 @@
 """Trainings that SLURM ends early, each in its own way, resume from checkpoints and end as undisturbed ones do."""
 
 import contextlib
-import json
-import os
 import shutil
-import signal
-import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import LIMIT
-from on_slurm import TRAININGS, OnSlurm, Training
+from on_slurm import LIMIT, TRAININGS, Held, OnSlurm, Training, hold
 
 from slurm import Cluster, wait_until
 
@@ -23,31 +17,6 @@ pytestmark = pytest.mark.cluster
 # A training takes some 700 MB here.
 MEMORY_MB = 1400
 PARTITION = "'lowcancel' if wildcards.method == 'hidden_state' and wildcards.seed == '2' else 'low'"
-
-
-@dataclass(frozen=True)
-class Held:
-    """A training frozen in its first attempt: its job, its process, and the step of its last whole checkpoint."""
-
-    job: str
-    pid: int
-    step: int
-
-
-def hold(training: Training, on_slurm: OnSlurm, snakemake: subprocess.Popen) -> Held:
-    """Freeze a training as soon as it has a checkpoint, so that what happens next always finds it half-way."""
-    folder = on_slurm.run / "checkpoints/musketeers" / training.path
-
-    def saved() -> bool:
-        assert snakemake.poll() is None, f"Snakemake ended before {training.path} had a checkpoint"
-        return any(folder.glob("*/*/complete.json"))
-
-    wait_until(saved, f"a checkpoint in {folder}", LIMIT)
-    holder = json.loads((folder / "holder.json").read_text())
-    os.kill(holder["pid"], signal.SIGSTOP)
-    assert not (on_slurm.run / training.target).exists()
-    steps = [int(marker.parent.name.removeprefix("checkpoint-")) for marker in folder.glob("*/*/complete.json")]
-    return Held(holder["job"], holder["pid"], max(steps))
 
 
 def swell(_: Cluster, held: Held) -> None:
