@@ -85,7 +85,8 @@ onstart:
     from cluster import hooks
     from slmcollab.models import gated
 
-    fetched = [job.wildcards.model for job in workflow.dag.needrun_jobs() if job.rule.name == "download_model"]
+    needed = [] if workflow.touch else workflow.dag.needrun_jobs()
+    fetched = [job.wildcards.model for job in needed if job.rule.name == "download_model"]
     refused = gated.refusals({model: config["models"][model] for model in fetched})
     refused += hooks.left_over(Path.cwd(), Path(workflow.basedir), slurm=not workflow.local_exec)
     if refused:
