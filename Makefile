@@ -1,7 +1,7 @@
 # make demo: the tiny grid in runs/tiny, and its table; PAPERS=slices or PAPERS=musketeers for one of the papers.
 # make test: the tests; MARKED=1 adds those marked slow and cluster; WORKERS=4 for a machine with more cores.
 # make takeover RUN=runs/tiny: sees to what is left of a killed workflow and frees its folder; NOW=1 waits for no running job.
-# make check-cluster: is this SLURM cluster fit for the paper grid? QUICK=1 submits no job.
+# make check-cluster: is this SLURM cluster fit for the paper grid? QUICK=1 submits no job; CONFIG=a.yaml on top.
 # make plan: jobs, allocations, hours and disk of each item; SCALE=tiny, GPUS=16, CONFIG=a.yaml on top; also in plan.csv.
 # make bench: speed against peers; CHECK=1 fails on what is too slow.   make small: two small pretrained models in runs/small.
 PYTHON ?= python3.11
@@ -27,7 +27,7 @@ demo: .venv/installed
 # A file has one worker; what measures wall time, and SLURM, which fills the machine, come after the others, one by one.
 test: export OMP_NUM_THREADS := 1
 test: lint
-	@python -m pytest -ra $(if $(MARKED),--strict-skips) -n $(WORKERS) --dist loadgroup --no-loadscope-reorder \
+	@python -m pytest -ra $(if $(MARKED),--strict-skips) -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	  -m "not alone and not cluster$(if $(MARKED),, and not slow)"; status=$$?; \
 	python -m pytest -ra $(if $(MARKED),--strict-skips -m "alone or cluster",-m "alone and not slow and not cluster") && exit $$status
 
@@ -35,10 +35,10 @@ takeover: .venv/installed
 	PYTHONPATH=workflow python -m cluster.takeover $(RUN) $(if $(NOW),--now)
 
 check-cluster: .venv/installed
-	PYTHONPATH=workflow python -m cluster.check $(if $(QUICK),--no-job)
+	PYTHONPATH=workflow python -m cluster.check $(if $(QUICK),--no-job) $(if $(CONFIG),--configfile $(CONFIG))
 
 plan: .venv/installed
-	PYTHONPATH=workflow python -m plan --scale $(SCALE) --gpus $(GPUS) $(if $(CONFIG),--config $(CONFIG))
+	PYTHONPATH=workflow python -m plan --scale $(SCALE) --gpus $(GPUS) $(if $(CONFIG),--configfile $(CONFIG))
 
 bench: .venv/installed
 	OMP_NUM_THREADS=1 PYTHONWARNINGS=ignore python tests/bench/run.py $(if $(CHECK),--check)

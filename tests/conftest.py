@@ -10,13 +10,10 @@ def pytest_addoption(parser):
     parser.addoption("--strict-skips", action="store_true", help=f"fail on a skip for anything but {ALLOWED_SKIPS}")
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the marks
 def pytest_collection_modifyitems(items):
-    """One worker runs a file, or all tests that share the finished run; those of the workflow, the longest, begin."""
-    for item in items:
-        shared = "finished" if "finished" in item.fixturenames else item.path.stem
-        item.add_marker(pytest.mark.xdist_group(shared))
-    items.sort(key=lambda item: item.path.parent.name != "workflow")
+    """Files of the workflow, the longest, begin; those that share the finished run, which one worker makes, come last."""
+    shared = {item.path for item in items if "finished" in item.fixturenames}
+    items.sort(key=lambda item: (item.path.parent.name != "workflow", item.path in shared))
 
 
 @pytest.hookimpl(wrapper=True)

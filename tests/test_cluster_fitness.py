@@ -1,9 +1,14 @@
 """Whether a cluster is fit, judged from what SLURM and Snakemake printed of some (recorded, shortened)."""
 
 import math
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from cluster import compute_node, fitness, here, needs, scontrol
+import yaml
+from cluster import check, compute_node, fitness, here, needs, scontrol
 from cluster.fitness import FAIL, OK, WARN
 from cluster.needs import Need
 
@@ -138,22 +143,82 @@ def test_gpus_of_usable_nodes():
     assert fitness.gpus(nodes, "").state == WARN  # two models
 
 
+@pytest.mark.parametrize(
+    ("state", "usable"),
+    [
+        ("IDLE", True),
+        ("MIXED", True),
+        ("IDLE+CLOUD+POWERED_DOWN", True),
+        ("IDLE+POWERING_DOWN", True),
+        ("DOWN*", False),
+        ("IDLE+DRAIN", False),
+        ("IDLE+DRAIN+INVALID_REG", False),
+        ("IDLE+NOT_RESPONDING", False),
+        ("IDLE+FAIL", False),
+    ],
+)
+def test_a_node_that_saves_power_can_be_used(state, usable):
+    assert bool(fitness.nodes_of([{"NodeName": "n1", "Partitions": "main", "State": state}], MAIN)) is usable
+
+
 def test_the_most_that_a_rule_asks_for_is_read_from_a_dry_run():
     assert needs.needs(DRY_RUN) == [
         Need("answer_problems", 2, 32000, 60, 1, "", ""),
         Need("score_answers", 1, 4000, 30, 0, "", ""),
-        Need("train_grpo", 4, 192000, 720, 1, "a100", "main"),
+        Need("train_grpo", 4, 192000, 720, 1, "a100", "main", jobs=2),
     ]
     assert needs.fetched(DRY_RUN, ["download_model"], "model") == ["gpt2"]
     assert needs.fetched(DRY_RUN, ["download_problems"], "benchmark") == []
 
 
-def test_run_times_of_a_group_add_up():
+LIMITS = {"cores": 8, "resources": {"gpu": 1}}
+
+
+def test_members_of_a_group_that_wait_for_each_other_run_one_after_the_other():
     answer, score = needs.needs(DRY_RUN)[:2]
-    groups = {"answer_problems": "answers", "score_answers": "answers"}
-    assert needs.grouped([answer, score], groups, {}) == [Need("group answers", 2, 32000, 90, 1, "", "")]
-    assert needs.grouped([answer, score], groups, {"answers": 4})[0].minutes == 240
-    assert needs.grouped([answer], {}, {"answers": 4}) == []
+    groups = {"groups": {"answer_problems": "answers", "score_answers": "answers"}}
+    assert needs.grouped([answer, score], LIMITS | groups) == [Need("group answers", 2, 32000, 90, 1, "", "")]
+    assert needs.grouped([answer], LIMITS) == []
+
+
+# As in the papers' grid, third attempt.
+SCORE = Need("score_expert_answers", 1, 24000, 180, 0, "", "main", jobs=32)
+PROBE = Need("probe_experts", 4, 24000, 60, 0, "", "main", jobs=32)
+EXTRACT = Need("extract_features", 4, 192000, 180, 1, "a100", "", jobs=64)
+GENERATE = Need("generate_expert_answers", 4, 192000, 360, 1, "a100", "", jobs=44)
+TEAM = Need("score_team", 8, 48000, 360, 0, "", "", jobs=285)
+
+
+@pytest.mark.parametrize(
+    ("rules", "size", "asked"),
+    [
+        ([SCORE], 8, Need("group g", 8, 192000, 180, 0, "", "main")),  # side by side
+        ([PROBE], 8, Need("group g", 8, 48000, 240, 0, "", "main")),  # two at once
+        ([SCORE, PROBE], 8, Need("group g", 8, 192000, 360, 0, "", "main")),  # all score; 180 + 3 * 60 with 6 probes
+        ([EXTRACT, GENERATE], 4, Need("group g", 4, 192000, 1440, 1, "a100", "")),  # one GPU
+        ([TEAM], 4, Need("group g", 8, 48000, 1440, 0, "", "")),  # eight threads each
+        ([replace(SCORE, jobs=3)], 8, Need("group g", 3, 72000, 180, 0, "", "main")),  # no more are left
+    ],
+)
+def test_members_of_a_group_that_run_side_by_side_add_up_as_in_snakemake(rules, size, asked):
+    groups = {"groups": {need.rule: "g" for need in rules}, "group-components": {"g": size}}
+    assert needs.grouped(rules, LIMITS | groups) == [asked]
+
+
+def test_config_files_are_merged_as_in_snakemake(tmp_path):
+    plain = yaml.safe_load((check.CHECKOUT / "config.yaml").read_text("utf-8"))["models"]
+    name = next(name for name, block in plain.items() if "revision" in block)
+    (tmp_path / "empty.yaml").touch()
+    (tmp_path / "mine.yaml").write_text(f"models: {{{name}: {{id: lab/mirror}}, own: {{id: lab/own}}}}\n")
+    models = check.merged([tmp_path / "empty.yaml", tmp_path / "mine.yaml"])["models"]
+    assert models == {**plain, name: {**plain[name], "id": "lab/mirror"}, "own": {"id": "lab/own"}}
+
+
+@pytest.mark.parametrize("target", ["check-cluster", "plan"])
+def test_config_files_are_given_to_make(target):
+    command = ["make", "--dry-run", target, "CONFIG=a.yaml b.yaml"]
+    said = subprocess.run(command, cwd=check.CHECKOUT, capture_output=True, text=True, check=True).stdout
+    assert " --configfile a.yaml b.yaml\n" in said
 
 
 def test_a_job_fits_if_one_node_gives_all_that_it_asks_for():
@@ -186,6 +251,7 @@ ANSWER = {
     "token": "t",
     "host": "n1",
     "time": 1000.0,
+    "gpus": "0",
     "lock": "held elsewhere",
     "sandbox": {"kind": "unshare"},
     "toolchains": [],
@@ -200,6 +266,8 @@ ANSWER = {
         ({"lock": "[Errno 37] No locks available"}, "file locks", FAIL),
         ({"time": 1010.0}, "clocks", WARN),
         ({"time": 900.0}, "clocks", WARN),
+        ({"gpus": ""}, "GPUs", WARN),
+        ({"gpus": "NoDevFiles"}, "GPUs", WARN),
         ({"sandbox": {"error": "none works here"}}, "sandbox", FAIL),
         ({"toolchains": ["mcs (mono-mcs)"]}, "toolchains", WARN),
     ],
@@ -209,6 +277,30 @@ def test_what_a_node_answers_is_judged(changed, what, state):
     bad = [each for each in compute_node.judge({**ANSWER, **changed}, "t", 1001.0) if each.state != OK]
     assert [(each.what, each.state) for each in bad] == [(what, state)]
     assert bad[0].todo
+
+
+@pytest.mark.parametrize(
+    ("printed", "cancelled", "found"),
+    [
+        ("4711", ["4711"], "job 4711 had not ended after 1 s"),
+        ("4711;north", ["--clusters=north 4711"], "job 4711 had not ended after 1 s"),
+        ("", [], "sbatch had not answered after 1 s"),
+    ],
+)
+def test_a_probe_that_does_not_end_is_cancelled(tmp_path, monkeypatch, printed, cancelled, found):
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name, script in {
+        "sbatch": f"printf '%s' '{printed}'; exec sleep 60",
+        "scancel": f"echo $* >>{tmp_path}/cancelled",
+    }.items():
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
+    [finding] = compute_node.check(tmp_path, {"partition": "", "account": "", "model": ""}, within_s=1)
+    assert (finding.what, finding.state, finding.found) == ("job on a node", WARN, found)
+    said = Path(tmp_path, "cancelled")
+    assert (said.read_text().splitlines() if said.exists() else []) == cancelled
 
 
 def test_this_machine(monkeypatch, tmp_path):

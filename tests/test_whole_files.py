@@ -226,11 +226,11 @@ CUT_BETWEEN_LINES = ("corpora", "slices/toy/cl/seed0/round1/trajectories", "slic
 def test_a_file_that_is_cut_anywhere_is_refused_naming_file_and_rule(tmp_path, name):
     """What is cut between two lines can only be seen where a record beside it has its digest: the next test."""
     write, read, rule = KINDS[name]
-    path = tmp_path / name
+    path = tmp_path / "results" / name
     path.parent.mkdir(parents=True)
     write(path)
     content, whole = path.read_bytes(), str(read(path))
-    output = path.parent if path.parent.name == "adapter" else "it"
+    output = path.parent if path.parent.name == "adapter" else path
     for size in sorted({*range(0, len(content), 1 + len(content) // 500), len(content) - 1}):
         path.write_bytes(content[:size])
         found, error = tried(read, path)
@@ -239,7 +239,7 @@ def test_a_file_that_is_cut_anywhere_is_refused_naming_file_and_rule(tmp_path, n
             unseen = name.startswith("logs/") and found is None
             assert between or unseen or str(found) == whole, size
         else:
-            assert re.fullmatch(rf"{path}: .*; made by rule {rule}: remove {output} and run the workflow again", error)
+            assert re.fullmatch(rf"{path}: .*; made by rule {rule}: add `--forcerun {output}` to make it again", error)
 
 
 @given(st.data())
@@ -274,7 +274,7 @@ def test_light_jobs_tell_what_they_wrote_one_level_deeper(tmp_path, record):
 
 
 def test_problems_of_another_benchmark_are_refused(tmp_path):
-    path = tmp_path / "data/toy/train.jsonl"
+    path = tmp_path / "results/data/toy/train.jsonl"
     artifacts.write_problems(path, [Problem("a", "?", [], "1"), Problem("b", "?", [], "1")])
     artifacts.write_json(path.with_name("manifest.json"), {"sha256": {"train": artifacts.digest(path)}})
     assert len(artifacts.read_problems(path)) == 2
@@ -311,11 +311,11 @@ def test_an_adapter_that_is_cut_or_foreign_is_refused_by_name(tmp_path, name, ch
         sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
         return LlamaForCausalLM(LlamaConfig(vocab_size=9, **sizes))
 
-    folder = tmp_path / RUN / "adapter"
+    folder = tmp_path / "results" / RUN / "adapter"
     save_adapter(get_peft_model(build(), LoraConfig(r=2, target_modules=["q_proj"])), folder, name="toy")
     load_adapter(build(), folder)
     (folder / name).write_bytes(change((folder / name).read_bytes()))
-    found = f"{folder}.*: {message}.*; made by rule train_grpo: remove (it|{folder}) and run the workflow again"
+    found = f"{folder}.*: {message}.*; made by rule train_grpo: add `--forcerun {folder}` to make it again"
     with pytest.raises(ArtifactError, match=found):
         load_adapter(build(), folder)
 
@@ -336,21 +336,21 @@ def make_manifest(folder: Path) -> Path:
 )
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
 def test_weights_that_are_not_those_of_the_manifest_are_refused(tmp_path, name, change):
-    manifest = make_manifest(tmp_path / "models/toy")
-    assert weights(manifest) == tmp_path / "models/toy/weights"
-    file = tmp_path / "models/toy/weights" / name
+    manifest = make_manifest(tmp_path / "results/models/toy")
+    assert weights(manifest) == tmp_path / "results/models/toy/weights"
+    file = tmp_path / "results/models/toy/weights" / name
     file.write_bytes(change(file.read_bytes()))
     with pytest.raises(ArtifactError) as caught:
         weights(manifest)
     made = "made by rule download_model or train_toy_member or train_toy_model"
-    advice = f"remove {file.parent} and run the workflow again"
+    advice = f"add `--forcerun {file.parent}` to make it again"
     assert str(caught.value) == f"{file}: not the file that {manifest} lists; {made}: {advice}"
 
 
 def test_large_weights_are_told_by_their_size_alone(tmp_path, monkeypatch):
     monkeypatch.setattr("slmcollab.models.hub.CHEAP", 100)
-    manifest = make_manifest(tmp_path / "models/toy")
-    file = tmp_path / "models/toy/weights/model.safetensors"
+    manifest = make_manifest(tmp_path / "results/models/toy")
+    file = tmp_path / "results/models/toy/weights/model.safetensors"
     content = file.read_bytes()
     file.write_bytes(content[:-1] + b"x")
     assert weights(manifest) == file.parent

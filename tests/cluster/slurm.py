@@ -41,6 +41,7 @@ SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
+JobRequeue=0
 JobFileAppend=1
 EnforcePartLimits=ALL
 KillWait=2

@@ -98,15 +98,13 @@ def test_manifest_describes_the_weights(folder):
 def test_missing_weights_are_named(folder, tmp_path):
     manifest = tmp_path / "manifest.json"
     fetch.write_manifest(manifest, folder, model="small", block={"source": "toy"})
-    with pytest.raises(ArtifactError, match=r"models\.small: .*weights lacks .*model\.safetensors.* manifest lists$"):
+    with pytest.raises(ArtifactError, match=r"weights: models\.small lacks .*model\.safetensors.* manifest lists$"):
         hub.weights(manifest)
     block = {"source": "hub", "id": "some/model", "revision": "abc"}
     fetch.write_manifest(manifest, folder, model="small", block=block)
     with pytest.raises(ArtifactError, match=r"some/model \(revision abc\)\. Fetch it .*slurm --force .*json`"):
         hub.weights(manifest)
-    with pytest.raises(
-        ArtifactError, match=r"none\.json: no such file\. Fetch it .*`snakemake --profile slurm .*json`"
-    ):
+    with pytest.raises(ArtifactError, match=r"none\.json: no such file$"):
         hub.weights(tmp_path / "none.json")
 
 

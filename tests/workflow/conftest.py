@@ -4,17 +4,26 @@ import shutil
 
 import pytest
 from checkout import Checkout, copy_checkout
+from filelock import FileLock
 from no_network import permitted
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory) -> Checkout:
+def finished(tmp_path_factory, worker_id) -> Checkout:
     """A checkout with a finished run of the micro grid; do not change it, copy it (fixture `checkout`).
 
-    It ran without a network where that is permitted; the kernel's counters of it lie beside the checkout.
+    It ran without a network where that is permitted; the kernel's counters of it lie beside the checkout. The first of
+    several workers to need it makes it, the others wait.
     """
-    checkout = Checkout(copy_checkout(tmp_path_factory.mktemp("finished") / "slmcollab"))
-    checkout.snakemake("all", without_network=permitted())
+    base = tmp_path_factory.getbasetemp()
+    shared = (base if worker_id == "master" else base.parent) / "finished"
+    checkout, made = Checkout(shared / "slmcollab"), shared / "made"
+    with FileLock(f"{shared}.lock"):
+        if not made.exists():
+            shutil.rmtree(shared, ignore_errors=True)
+            copy_checkout(checkout.folder)
+            checkout.snakemake("all", without_network=permitted())
+            made.touch()
     return checkout
 
 

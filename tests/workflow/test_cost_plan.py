@@ -14,10 +14,12 @@ from statistics import median
 import pytest
 import yaml
 from checkout import MICRO, REPOSITORY
-from plan.costs import Cost, CostError, Recorded, costs, estimate, record
+from plan.costs import Cost, CostError, Recorded, costs, estimate, over_limit, record
 from plan.graph import Groups, Job, read_groups
 from plan.items import ITEMS, allocations, critical_path, needed, wall_bounds
 from plan.rows import rows
+
+from slmcollab.artifacts import ArtifactError
 
 ESTIMATES = yaml.safe_load((REPOSITORY / "workflow/plan/estimates.yaml").read_text("utf-8"))
 NONE = Recorded()
@@ -121,6 +123,11 @@ def test_a_job_that_nobody_knows_is_an_error_that_names_its_rule():
         estimate(JOBS[0], {"data": {"days": 1}})
 
 
+def test_jobs_that_outlast_their_time_limit_are_counted():
+    jobs = [job("train", minutes=minutes, done=done) for minutes, done in ((60, 0), (59, 0), (59, 1), (None, 0))]
+    assert over_limit(jobs, costs(jobs, [Recorded(1.0)] * 4, KNOWN)) == {"train": 1}
+
+
 def test_a_job_tells_its_time_and_files(tmp_path):
     (tmp_path / "log").write_text("usage: " + json.dumps({"cpu_s": 7200, "max_rss_mb": 1, "gpu_mb": None}) + "\n")
     (tmp_path / "time.tsv").write_text("s\n1800\n")
@@ -129,6 +136,13 @@ def test_a_job_tells_its_time_and_files(tmp_path):
     ran = job("train", files=["made", "gone"], log="log", resources="time.tsv", done=True)
     assert record(ran, tmp_path) == (0.5, 2.0, 3e-6)
     assert record(ran._replace(done=False, log="gone", resources="gone"), tmp_path) == (None, None, None)
+
+
+def test_a_job_that_is_still_to_be_done_may_be_writing_its_log(tmp_path):
+    (tmp_path / "log").write_text('usage: {"cpu_')
+    assert record(job("train", log="log"), tmp_path) == NONE
+    with pytest.raises(ArtifactError, match="log"):
+        record(job("train", log="log", done=True), tmp_path)
 
 
 def test_rows_by_hand(monkeypatch):
@@ -194,6 +208,7 @@ def test_the_paper_grid_is_costed_in_a_clean_clone(clone):
     begin = time.monotonic()
     found, shown = make_plan(clone.folder, "--gpus", "16")
     assert time.monotonic() - begin <= 15
+    assert "longer than their time limit" not in shown
     *items, total = found.values()
     assert [row["item"] for row in items] == list(ITEMS)
     assert all(re.search(rf"│ {re.escape(item)} +│", shown) for item in found)
@@ -216,7 +231,7 @@ def seconds(path: Path) -> float:
 
 def test_a_finished_run_is_measured_and_so_is_what_was_lost_of_it(checkout):
     resources = checkout.run / "results/resources"
-    found, _ = make_plan(checkout.folder, "--scale", "tiny", "--config", str(MICRO))
+    found, _ = make_plan(checkout.folder, "--scale", "tiny", "--configfile", str(MICRO))
     assert all(row["jobs"] == row["done"] and float(row["gpu_hours"]) == 0 for row in found.values())
     of_gpu = ("train_grpo", "answer_problems", "analyse_attention", "extract_features", "embed_questions")
     spent = sum(
@@ -229,7 +244,7 @@ def test_a_finished_run_is_measured_and_so_is_what_was_lost_of_it(checkout):
     shutil.rmtree(checkout.run / "results/musketeers" / run)
     for rule in ("train_grpo", "answer_problems"):
         (resources / rule / f"{run}.resources.tsv").unlink()
-    lost, _ = make_plan(checkout.folder, "--scale", "tiny", "--config", str(MICRO))
+    lost, _ = make_plan(checkout.folder, "--scale", "tiny", "--configfile", str(MICRO))
     table1, total = lost["musketeers: Table 1"], lost["total"]
     assert int(table1["jobs"]) - int(table1["done"]) == 4  # training, answers, scores, the table
     left = sum(median(map(seconds, resources.glob(f"{rule}/**/*.tsv"))) for rule in ("train_grpo", "answer_problems"))

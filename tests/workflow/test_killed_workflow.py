@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -157,11 +158,101 @@ def test_jobs_that_snakemake_forgets_on_ctrl_c_are_cancelled(tmp_path, queue):
     assert driver.read(tmp_path) is None
 
 
+def test_jobs_are_cancelled_until_none_is_left(tmp_path, queue, monkeypatch):
+    write(tmp_path, slurm=True)
+    monkeypatch.setattr(hooks.time, "sleep", lambda seconds: None)
+    # the first time, another job comes in meanwhile
+    script = f"echo $* >>{tmp_path}/cancelled; [ -e {queue}.second ] && : >{queue}; touch {queue}.second"
+    program(tmp_path / "programs", "scancel", f"{script}; true", monkeypatch)
+    hooks.fail(tmp_path, slurm=True)
+    assert (tmp_path / "cancelled").read_text() == "--quiet 4711\n" * 2
+
+
+@pytest.fixture
+def another(tmp_path):
+    """A living process that works in the folder tmp_path and is written down as its driver; its lock is newer."""
+    process = subprocess.Popen(["sleep", "600"], cwd=tmp_path)
+    ticks = int(Path(f"/proc/{process.pid}/stat").read_text().split()[21])
+    yield write(tmp_path, pid=process.pid, ticks=ticks, slurm=True)
+    process.kill()
+    process.wait()
+
+
+def test_a_workflow_does_not_start_beside_one_that_makes_other_files(tmp_path, queue, another):
+    os.utime(tmp_path / driver.RECORD, (1, 1))  # the lock of this process is newer
+    [line] = hooks.left_over(tmp_path, tmp_path, slurm=True)
+    assert line.startswith(f"this folder has a workflow that runs: process {another.pid} on")
+    hooks.fail(tmp_path, slurm=True)
+    assert not (tmp_path / "cancelled").exists()
+    assert driver.recorded(tmp_path) == another
+
+
+def test_a_workflow_that_has_written_nothing_down_has_no_jobs_to_cancel(tmp_path, queue):
+    hooks.fail(tmp_path, slurm=True)
+    assert not (tmp_path / "cancelled").exists()
+
+
+def test_a_workflow_does_not_start_beside_one_of_another_machine(tmp_path):
+    write(tmp_path, host="login2")
+    [line] = hooks.left_over(tmp_path, tmp_path, slurm=False)
+    assert "give this command on login2" in line
+
+
+@pytest.fixture
+def running(tmp_path):
+    """Start Python in the folder tmp_path with such words on its command line; return the process's id."""
+    started = []
+
+    def start(*words: str) -> int:
+        started.append(subprocess.Popen([sys.executable, *words], cwd=tmp_path))
+        return started[-1].pid
+
+    (tmp_path / "snakemake").write_text(SLEEP)
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+SLEEP = "import time; time.sleep(600)"
+
+
+def test_steps_that_a_rule_starts_are_left_over_and_what_is_run_by_hand_is_not(tmp_path, running):
+    running("-c", SLEEP, "slmcollab.steps.verify_provenance")
+    assert hooks.left_over(tmp_path, tmp_path, slurm=False) == []
+    step = running("-c", SLEEP, "slmcollab.steps.score_answers")
+    [line] = hooks.left_over(tmp_path, tmp_path, slurm=False)
+    assert line.startswith(f"an earlier workflow left behind: process {step}. ")
+
+
+def test_a_snakemake_that_wrote_nothing_down_is_not_taken_over(tmp_path, running):
+    hold(tmp_path)
+    number = running("snakemake")
+    with pytest.raises(takeover.Refused, match=f"Snakemake runs in it, process {number}:"):
+        takeover.takeover(tmp_path, now=False, say=print)
+    assert driver.locked(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("state", "now", "options"),
+    [("PENDING", False, "--quiet --state=PENDING 4711"), ("RUNNING", True, "--quiet 4711")],
+)
+def test_only_a_job_that_waits_still_is_cancelled_unless_now(tmp_path, queue, state, now, options):
+    write(tmp_path, slurm=True, ticks=1)
+    queue.write_text(queue.read_text().replace("RUNNING", state))
+    said = []
+    takeover.takeover(tmp_path, now=now, say=said.append, every_s=0)
+    assert (tmp_path / "cancelled").read_text() == f"{options}\n"
+    assert said == [f"cancelled 4711 (train_grpo toy_sums, {state})"]
+
+
 def test_nothing_starts_beside_jobs_of_an_earlier_workflow(tmp_path, queue):
     [line] = hooks.left_over(tmp_path, tmp_path, slurm=True)
     assert line.startswith("an earlier workflow left behind: job 4711 (train_grpo toy_sums, RUNNING). `make takeover`")
     assert hooks.left_over(tmp_path, tmp_path, slurm=False) == []
     queue.write_text("")
+    assert hooks.left_over(tmp_path, tmp_path, slurm=True) == []
+    write(tmp_path)  # of this process
     assert hooks.left_over(tmp_path, tmp_path, slurm=True) == []
 
 

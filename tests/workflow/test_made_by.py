@@ -46,23 +46,19 @@ def test_every_output_is_known_to_be_of_its_rule(clone, tmp_path, configs):
 
 
 def test_where_the_config_decides_all_rules_are_named(tmp_path):
-    manifest = tmp_path / "models/toy/manifest.json"
-    assert advice(manifest) == "; made by rule download_model or train_toy_member or train_toy_model"
-    manifest.parent.mkdir(parents=True)
-    manifest.touch()
-    assert advice(manifest).endswith(" or train_toy_model: remove it and run the workflow again")
-    config = manifest.with_name("weights") / "config.json"
-    config.parent.mkdir()
-    config.touch()
-    log = tmp_path / "logs/download_model/toy.log"
+    config = tmp_path / "results/models/toy/weights/config.json"
+    rules = "download_model or train_toy_member or train_toy_model"
+    what = f"add `--forcerun {config.parent}` to make it again"
+    assert advice(config) == f"; made by rule {rules}: {what}"
+    log = tmp_path / "results/logs/download_model/toy.log"
     log.parent.mkdir(parents=True)
     log.touch()
-    remove = f"remove {config.parent} and run the workflow again"
-    assert advice(config) == f"; made by rule download_model: {remove}"
+    assert advice(config) == f"; made by rule download_model: {what}"
 
 
 @pytest.mark.parametrize(
-    "path", ["workflow/published/slices_table1.csv", "config.yaml", "checkpoint-1/state.pt", "a: b"]
+    "path",
+    ["workflow/published/slices_table1.csv", "config.yaml", "checkpoint-1/state.pt", "a: b", "data/own/train.jsonl"],
 )
 def test_nothing_is_said_of_what_no_rule_makes(path):
     assert advice(Path(path)) == ""

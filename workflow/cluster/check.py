@@ -11,6 +11,7 @@ import yaml
 import yte
 from rich.console import Console
 from rich.table import Table
+from snakemake.utils import update_config
 
 from cluster import compute_node, fitness, here, scontrol
 from cluster.fitness import FAIL, OK, WARN, Finding
@@ -84,7 +85,7 @@ def cluster(
 
 def _asked(planned: str, profile: Mapping[str, object]) -> list[Need]:
     alone = needs(planned)
-    return [*alone, *grouped(alone, profile.get("groups", {}), profile.get("group-components", {}))]
+    return [*alone, *grouped(alone, profile)]
 
 
 def attempts_of(profile: Mapping[str, object]) -> int:
@@ -92,14 +93,19 @@ def attempts_of(profile: Mapping[str, object]) -> int:
     return 1 + int(profile.get("retries", 0))
 
 
+def merged(configs: list[Path]) -> dict[str, object]:
+    """Return config.yaml with these files on top, as Snakemake merges them."""
+    config = yaml.safe_load((CHECKOUT / "config.yaml").read_text("utf-8"))
+    for path in configs:
+        update_config(config, yaml.safe_load(path.read_text("utf-8")) or {})
+    return config
+
+
 def login_node(profile: Mapping[str, object], planned: str, configs: list[Path]) -> Iterator[Finding]:
     """Yield the findings about the machine that Snakemake runs on."""
     yield here.conda("conda" in str(profile.get("software-deployment-method", "")))
-    blocks = yaml.safe_load((CHECKOUT / "config.yaml").read_text("utf-8"))["models"]
-    for path in configs:
-        blocks |= (yaml.safe_load(path.read_text("utf-8")) or {}).get("models", {})
     models, data = fetched(planned, ["download_model"], "model"), fetched(planned, DATA, "benchmark")
-    yield from here.cache(blocks, models, data)
+    yield from here.cache(merged(configs)["models"], models, data)
     yield here.disk(CHECKOUT, CHECKOUT / "plan.csv")
 
 

@@ -17,6 +17,8 @@ from cluster.fitness import FAIL, OK, WARN, Finding
 
 CLOCK_S = 2  # Snakemake compares times of files that different nodes wrote
 WITHIN_S = 300
+JOB = "job on a node"
+NO_GPU = ("", "NoDevFiles")  # what SLURM sets where it has no device to hand out
 
 
 def check(checkout: Path, site: Mapping[str, str], within_s: float = WITHIN_S) -> list[Finding]:
@@ -58,18 +60,13 @@ def _submit(checkout: Path, folder: Path, site: Mapping[str, str], within_s: flo
     sbatch = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    what = "job on a node"
     try:
         number, errors = sbatch.communicate(timeout=within_s)
     except subprocess.TimeoutExpired:
         sbatch.kill()
-        number = sbatch.communicate()[0].strip()
-        subprocess.run(["scancel", number], check=False)
-        return Finding(
-            what, WARN, f"job {number} had not ended after {within_s:.0f} s", "nothing is known of nodes: try again"
-        )
+        return _give_up(sbatch.communicate()[0], within_s)
     if not number.strip():
-        return Finding(what, FAIL, errors.strip()[-300:], "what sbatch refuses here it refuses the workflow too")
+        return Finding(JOB, FAIL, errors.strip()[-300:], "what sbatch refuses here it refuses the workflow too")
     end = time.monotonic() + 60  # an NFS client may learn late of a new file
     while not (folder / "answer.json").is_file() and sbatch.returncode == 0 and time.monotonic() < end:
         time.sleep(1)
@@ -79,6 +76,15 @@ def _submit(checkout: Path, folder: Path, site: Mapping[str, str], within_s: flo
     said = log.read_text("utf-8").strip()[-300:] if log.is_file() else "no output came back"
     todo = f"put the checkout ({checkout}) and its .venv on a file system that compute nodes share"
     return Finding("shared folder", FAIL, said or "no answer came back", todo)
+
+
+def _give_up(said: str, within_s: float) -> Finding:
+    """Cancel the probe that has not ended; said: what --parsable printed, number[;cluster], "" where sbatch hangs."""
+    number, _, cluster = said.strip().partition(";")
+    if number:
+        subprocess.run(["scancel", *([f"--clusters={cluster}"] if cluster else []), number], check=False)
+    found = f"job {number} had not ended" if number else "sbatch had not answered"
+    return Finding(JOB, WARN, f"{found} after {within_s:.0f} s", "nothing is known of nodes: try again")
 
 
 def judge(answer: Mapping[str, object], token: str, now: float) -> list[Finding]:
@@ -99,6 +105,10 @@ def judge(answer: Mapping[str, object], token: str, now: float) -> list[Finding]
     clock = Finding("clocks", OK, f"within {CLOCK_S} s")
     if ahead > CLOCK_S or ahead < -60:  # the answer is a while under way
         clock = Finding("clocks", WARN, f"{host} is {ahead:+.0f} s off", "files look older or newer than they are: NTP")
+    gpus = Finding("GPUs", OK, f"visible in a job on {host}")
+    if answer["gpus"] in NO_GPU:
+        todo = "CUDA_VISIBLE_DEVICES is empty: gres.conf on the node has to name its devices (File=, AutoDetect=)"
+        gpus = Finding("GPUs", WARN, f"no GPU visible in the job on {host}", todo)
     box = answer["sandbox"]
     sandbox = Finding("sandbox", OK, f"{box.get('kind')} on {host}")
     if "error" in box:
@@ -115,4 +125,4 @@ def judge(answer: Mapping[str, object], token: str, now: float) -> list[Finding]
         tools = Finding(
             "toolchains", WARN, found, "with --sdm conda, envs/code.yaml brings them; else envs/install-toolchains.sh"
         )
-    return [shared, locks, clock, sandbox, tools]
+    return [shared, locks, clock, gpus, sandbox, tools]

@@ -34,6 +34,10 @@ class Driver:
         part = f", part of SLURM job {self.job}" if self.job else ""
         return f"process {self.pid} on {self.host}{part}, started {self.started}"
 
+    def is_this(self) -> bool:
+        """Return whether it is this very process."""
+        return (self.host, self.pid, self.ticks) == (platform.node(), os.getpid(), _ticks(os.getpid()))
+
 
 def this_one(*, slurm: bool) -> Driver:
     """Return the description of this very process."""
@@ -64,10 +68,14 @@ def read(run: Path) -> Driver | None:
     A record older than the lock is of an earlier workflow: the one that holds the lock has not come to its first job.
     """
     locks = [lock.stat().st_mtime for lock in (run / LOCKS).glob("*.lock")]
+    found = recorded(run)
+    return None if found is None or (run / RECORD).stat().st_mtime < max(locks, default=0) else found
+
+
+def recorded(run: Path) -> Driver | None:
+    """Return who is written down, whosever the lock is; None for nobody."""
     record = run / RECORD
-    if not record.is_file() or record.stat().st_mtime < max(locks, default=0):
-        return None
-    return Driver(**json.loads(record.read_text("utf-8")))
+    return Driver(**json.loads(record.read_text("utf-8"))) if record.is_file() else None
 
 
 def lives(driver: Driver) -> bool | None:
@@ -97,15 +105,19 @@ def takeover_command(run: Path, checkout: Path) -> str:
 
 def refusal(run: Path, checkout: Path) -> str:
     """Return what is said to whoever starts a second workflow in a locked folder: whose lock it is, and what to do."""
-    name = os.path.relpath(run, checkout)
-    command = takeover_command(run, checkout)
-    where = "this folder" if name == "." else name
     driver = read(run)
     if driver is None:
         return (
-            f"{where} is locked by a workflow that has not come to its first job, or was killed before it. If it no "
-            f"longer runs (`pgrep -af snakemake` where it was started), {command} frees the folder"
+            f"{_name(run, checkout)} is locked by a workflow that has not come to its first job, or was killed before "
+            f"it. If it no longer runs (`pgrep -af snakemake` where it was started), {takeover_command(run, checkout)} "
+            "frees the folder"
         )
+    return told(driver, run, checkout)
+
+
+def told(driver: Driver, run: Path, checkout: Path) -> str:
+    """Return what is said to whoever starts a workflow in the folder of this driver's."""
+    where = _name(run, checkout)
     match lives(driver):
         case True:
             return (
@@ -114,11 +126,16 @@ def refusal(run: Path, checkout: Path) -> str:
             )
         case False:
             return (
-                f"{where} had a workflow that was killed: {driver}. Its jobs may still run. {command} sees to them and "
-                "frees the folder; then give this command again"
+                f"{where} had a workflow that was killed: {driver}. Its jobs may still run. "
+                f"{takeover_command(run, checkout)} sees to them and frees the folder; then give this command again"
             )
         case _:
             return (
                 f"{where} has a workflow of another machine: {driver}. Whether it runs can only be seen there: give "
                 f"this command on {driver.host}"
             )
+
+
+def _name(run: Path, checkout: Path) -> str:
+    name = os.path.relpath(run, checkout)
+    return "this folder" if name == "." else name

@@ -94,12 +94,12 @@ def enforcement(config: Mapping[str, str]) -> Finding:
 
 
 def nodes_of(nodes: Iterable[Mapping[str, str]], chosen: Mapping[str, str]) -> list[Mapping[str, str]]:
-    """Return the nodes of a partition that can be used."""
+    """Return the nodes of a partition that can be used; one that saves power can: SLURM starts it for a job."""
     return [
         node
         for node in nodes
         if chosen["PartitionName"] in node.get("Partitions", "").split(",")
-        and not any(state in node.get("State", "") for state in UNUSABLE)
+        and not any(word.startswith(UNUSABLE) for word in node.get("State", "").split("+"))
     ]
 
 

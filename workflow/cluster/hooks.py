@@ -9,10 +9,14 @@ WITHIN_S = 60  # SLURM gives a cancelled job KillWait, 30 s by default
 
 
 def left_over(run: Path, checkout: Path, *, slurm: bool) -> list[str]:
-    """Return a line that names the jobs of an earlier workflow that still run in the folder `run`; none without any.
+    """Return a line that says why this process, which has a lock there, may start nothing in the folder `run`, or none.
 
-    slurm: whether this workflow sends its jobs to SLURM.
+    Another workflow, which makes other files, runs in it, or jobs of an earlier one do. slurm: whether this workflow
+    sends its jobs to SLURM.
     """
+    recorded = driver.recorded(run)
+    if recorded and not recorded.is_this() and driver.lives(recorded) is not False:
+        return [driver.told(recorded, run, checkout)]
     left = [f"job {job}" for job in jobs.queued(run)] if slurm else []
     left += [f"process {process.pid}" for process in jobs.left_here(run, "")]
     command = driver.takeover_command(run, checkout)
@@ -23,7 +27,11 @@ def fail(run: Path, *, slurm: bool, within_s: float = WITHIN_S) -> None:
     """Return once SLURM has none of the jobs of this workflow, which has failed or was stopped.
 
     Snakemake cancels them itself, but those that it asks SLURM about when Ctrl-C comes are not on its list then.
+    Does nothing where another workflow is written down: the jobs are that one's.
     """
+    recorded = driver.recorded(run)
+    if recorded is None or not recorded.is_this():
+        return
     driver.remove(run)
     end = time.monotonic() + within_s
     while slurm and (left := jobs.queued(run)) and time.monotonic() < end:

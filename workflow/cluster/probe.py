@@ -16,12 +16,11 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 def answer(folder: Path) -> dict[str, object]:
-    """Return what is seen from here: the token, the time, who may lock a file, the sandbox, missing toolchains."""
+    """Return what is seen from here: token, time, GPUs, who may lock a file, the sandbox, missing toolchains."""
     return {
         "token": (folder / "token").read_text("utf-8"),
         "host": platform.node(),
         "time": time.time(),
-        "job": os.environ.get("SLURM_JOB_ID", ""),
         "gpus": os.environ.get("CUDA_VISIBLE_DEVICES", ""),
         "lock": lock(folder / "lock"),
         "sandbox": sandbox(),

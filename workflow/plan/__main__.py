@@ -8,10 +8,12 @@ from pathlib import Path
 import yaml
 from rich.console import Console
 from rich.table import Table
+from snakemake.exceptions import WorkflowError
 
-from plan.costs import CostError, costs, record
+from plan.costs import CostError, costs, over_limit, record
 from plan.graph import planned, read_groups, read_scale
 from plan.rows import ESTIMATED, MIXED, Row, rows
+from slmcollab.artifacts import ArtifactError
 
 ROOT = Path(__file__).parents[2]
 PROFILES = {"paper": "slurm", "tiny": "tiny"}
@@ -60,22 +62,24 @@ def write(found: list[Row], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="plan", description=__doc__)
     parser.add_argument("--scale", choices=PROFILES, default="paper")
-    parser.add_argument("--config", nargs="*", type=Path, default=[], help="config files on top of the scale's")
+    parser.add_argument("--configfile", nargs="*", type=Path, default=[], help="config files on top of the scale's")
     parser.add_argument("--gpus", type=int, default=8, help="GPUs that work at once")
     asked = parser.parse_args()
     if asked.gpus < 1:
         parser.error(f"--gpus {asked.gpus}: at least 1")
     scale = read_scale(ROOT, PROFILES[asked.scale])
     estimates = yaml.safe_load((ROOT / "workflow/plan/estimates.yaml").read_text("utf-8"))[asked.scale]
-    jobs = planned(ROOT, scale, [path.absolute() for path in asked.config])
     try:
+        jobs = planned(ROOT, scale, [path.absolute() for path in asked.configfile])
         paid = costs(jobs, [record(job, scale.folder) for job in jobs], estimates)
-    except CostError as error:
+    except (ArtifactError, CostError, WorkflowError, OSError) as error:
         sys.exit(str(error))
     found = rows(jobs, paid, read_groups(ROOT), asked.gpus)
     write(found, scale.folder / "plan.csv")
     Console(width=160).print(table(found, asked.gpus))
     print(NOTE)
+    for rule, count in over_limit(jobs, paid).items():
+        print(f"{rule}: {count} jobs take longer than their time limit, and will need a second attempt")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 """What jobs cost: as it was recorded when they ran, as the same rule's jobs took, or as estimates.yaml says."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 from plan.graph import Job
+from slmcollab.artifacts import ArtifactError
 from slmcollab.report.resources import read_usage, read_wall
 
 ENOUGH = 3  # recorded jobs of one rule and benchmark, for their median to be taken rather than that of the whole rule
@@ -38,9 +39,17 @@ class CostError(ValueError):
 
 
 def record(job: Job, folder: Path) -> Recorded:
-    """Return what a job left of itself; CPU time is without child processes. Files count once the job is done."""
-    wall = read_wall(folder / job.resources) if job.resources else None
-    usage = read_usage(folder / job.log) if job.log else None
+    """Return what a job left of itself; CPU time is without child processes. Files count once the job is done.
+
+    Raises ArtifactError for a record that is cut or foreign, unless the job is still to be done: it may be writing it.
+    """
+    try:
+        wall = read_wall(folder / job.resources) if job.resources else None
+        usage = read_usage(folder / job.log) if job.log else None
+    except ArtifactError:
+        if job.done:
+            raise
+        return Recorded()
     size = sum(map(_bytes, (folder / file for file in job.files))) / GB if job.done and job.files else None
     return Recorded(wall / HOUR if wall is not None else None, usage["cpu_s"] / HOUR if usage else None, size)
 
@@ -85,6 +94,12 @@ def costs(jobs: Sequence[Job], recorded: Sequence[Recorded], estimates: Mapping[
             values = {name: guess[name] if value is None else value for name, value in values.items()}
         found.append(Cost(values["wall"], values["wall"] * job.gpus, values["cpu"], values["gb"], measured))
     return found
+
+
+def over_limit(jobs: Iterable[Job], paid: Iterable[Cost]) -> Counter[str]:
+    """Return rule -> how many of its jobs that are left take longer than their first attempt may."""
+    both = zip(jobs, paid, strict=True)
+    return Counter(job.rule for job, cost in both if job.minutes and not job.done and 60 * cost.wall > job.minutes)
 
 
 def _kinds(jobs: Iterable[Job], recorded: Iterable[Recorded]) -> dict[tuple, list[float]]:

@@ -17,7 +17,10 @@ CORES = 1024  # more than any rule asks for: Snakemake cuts a job's threads to t
 
 
 class Job(NamedTuple):
-    """A job; needs: the places, in the list of jobs, of those it waits for; resources, log: its files, or None."""
+    """A job; needs: the places, in the list of jobs, of those it waits for; resources, log: its files, or None.
+
+    minutes: its time limit at its first attempt, None where its rule has none of its own.
+    """
 
     rule: str
     wildcards: dict[str, str]
@@ -28,6 +31,7 @@ class Job(NamedTuple):
     files: tuple[str, ...]
     resources: str | None
     log: str | None
+    minutes: int | None = None
 
 
 class Scale(NamedTuple):
@@ -104,6 +108,7 @@ def _jobs(workflow) -> list[Job]:
             files=tuple(map(str, job.output)),
             resources=str(job.benchmark) if job.benchmark else None,
             log=str(job.log[0]) if job.log else None,
+            minutes=job.resources.get("runtime"),
         )
         for job in jobs
     ]

@@ -79,7 +79,8 @@ def critical_path(jobs: Sequence[Job], hours: Mapping[int, float]) -> float:
 def wall_bounds(work: float, path: float, gpus: int) -> tuple[float, float]:
     """Return the least and the most hours on `gpus` GPUs that are never idle while a job waits.
 
-    work: GPU-hours; path: hours of the longest chain. Not below work / gpus nor the path, never above their sum, if
-    CPUs are not short: at any time all GPUs are busy or the longest chain of what is left gets shorter.
+    work: GPU-hours; path: hours of the longest chain. Not below work / gpus nor the path, and not above their sum if
+    CPUs are not short and no job waits for another of its group: at any time all GPUs are busy or the longest chain of
+    what is left gets shorter.
     """
     return max(work / gpus, path), work / gpus + path

@@ -44,7 +44,7 @@ rule score_expert_answers:
     conda:
         "../../envs/cpu.yaml"
     resources:
-        mem_mb=growing(8000),
+        mem_mb=growing(4000),
         runtime=growing(60),
     params:
         cell=cell(grid.expert_scores_cell),

@@ -66,7 +66,7 @@ rule train_baseline:
     resources:
         gpu=1,
         mem_mb=growing(96000),
-        runtime=growing(1440),
+        runtime=growing(2160),
     params:
         cell=cell(baselines.train_baseline_cell),
         code=code("slmcollab.steps.train_baseline", "slmcollab.teams.{team}", "slmcollab.scoring.{scorer}"),

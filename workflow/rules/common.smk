@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import snakemake.exceptions
+import snakemake.persistence
 
 sys.path.insert(0, f"{workflow.basedir}/workflow")
 
@@ -30,6 +31,8 @@ shell.prefix(f"export PYTHONPATH={shlex.quote(str(PACKAGE.parent))} {ENVIRONMENT
 
 # Snakemake's own words advise --unlock, which starts a second writer beside the jobs of a killed workflow that still run.
 snakemake.exceptions.LockException = lambda: WorkflowError(driver.refusal(Path.cwd(), Path(workflow.basedir)))
+# One workflow a folder: Snakemake lets in a second one that makes other files, and removes the locks of both at its end.
+snakemake.persistence.PersistenceBase.locked = property(lambda self: any(self._read_locks()))
 
 checked, complaints = config_check.check(
     config,

@@ -63,8 +63,9 @@ def write_json(path: Path, value: Any) -> None:
 
 def read_json(path: Path, *keys: str) -> Any:
     """Return what a JSON file holds; raises ArtifactError where it is not whole, or no object with these keys."""
+    text = _read(path)
     try:
-        content = json.loads(_read(path).decode("utf-8"))
+        content = json.loads(text.decode("utf-8"))
     except ValueError as error:
         raise ArtifactError(f"{path}: not a whole JSON file ({error})") from error
     if keys and not (isinstance(content, dict) and content.keys() >= set(keys)):

@@ -58,7 +58,7 @@ def made_by(path: Path) -> tuple[list[str], Path] | None:
     Several rules only where the config decides which of them it is, and not one of them alone left a log.
     """
     for pattern, names in _RULES:
-        if found := re.fullmatch(rf"(?P<root>(?:.*/)?)(?P<output>{pattern})(?:/.*)?", Path(path).as_posix()):
+        if found := re.fullmatch(rf"(?P<root>(?:.*/)?results/)(?P<output>{pattern})(?:/.*)?", Path(path).as_posix()):
             root, output = Path(found["root"]), Path(found["output"])
             rules = re.sub(r"\\1", lambda _: found[3], names).split()
             job = "/".join(output.parts[1:-1])
@@ -68,11 +68,12 @@ def made_by(path: Path) -> tuple[list[str], Path] | None:
 
 
 def advice(path: Path) -> str:
-    """Return what to do about a file that cannot be used, to be put after the reason; "" for what no rule makes."""
+    """Return what to do about a file that cannot be used, to be put after the reason; "" for what no rule makes.
+
+    Forced it is made again whatever the target is: Snakemake does not look for files between targets and what is there.
+    """
     found = made_by(path)
     if found is None:
         return ""
     rules, output = found
-    remove = "it" if output == Path(path) else output
-    what = f": remove {remove} and run the workflow again" if Path(path).exists() else ""
-    return f"; made by rule {' or '.join(rules)}{what}"
+    return f"; made by rule {' or '.join(rules)}: add `--forcerun {output}` to make it again"

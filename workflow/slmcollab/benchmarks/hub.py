@@ -34,13 +34,19 @@ def read_hub(source: Source, split: str, *, name: str | None = None) -> Iterable
 
     unreadable = (OSError, ValueError, datasets.exceptions.DatasetsError)
     repository, revision = source["id"], source["revision"]
-    folder = snapshots.cached(repository, revision, kind="dataset")
+    folder, unread = snapshots.cached(repository, revision, kind="dataset"), None
     if folder is not None:
         try:
             return datasets.load_dataset(str(folder), name, split=split)
-        except unreadable:
-            pass  # a part of it, perhaps: the hub has the rest
-    folder = snapshots.fetch(repository, revision, kind="dataset", part=name)
+        except unreadable as error:
+            unread = error  # a part of it, perhaps: the hub has the rest
+    try:
+        folder = snapshots.fetch(repository, revision, kind="dataset", part=name)
+    except snapshots.NotFetchedError as error:
+        if unread is None:
+            raise
+        what = f"what is cached is not readable ({type(unread).__name__}: {unread})"
+        raise snapshots.NotFetchedError(f"{error}; {what}") from unread
     try:
         return datasets.load_dataset(str(folder), name, split=split)
     except unreadable as error:

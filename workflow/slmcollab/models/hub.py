@@ -88,11 +88,9 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
 def weights(manifest_path: Path) -> Path:
     """Return the folder of weights beside a manifest; raises ArtifactError where it lacks a file that this lists."""
     path = Path(manifest_path)
-    if not path.is_file():
-        raise ArtifactError(f"{path}: no such file. {advice(path)}")
     folder, manifest = path.parent / "weights", read_json(path)
     if missing := [name for name in manifest["files"] if not (folder / name).is_file()]:
-        what = f"models.{manifest['model']}: {folder} lacks {', '.join(missing)}, which its manifest lists"
+        what = f"{folder}: models.{manifest['model']} lacks {', '.join(missing)}, which its manifest lists"
         if manifest["source"] == "hub":
             what += f", of {manifest['id']} (revision {manifest['revision']}). {advice(path, '--force')}"
         raise ArtifactError(what)

@@ -24,9 +24,12 @@ p { max-width: 60em }
 def table_page(text: str, name: str) -> str:
     """Return CSV text with a header as HTML that needs no other file; empty columns are only named, below the table.
 
-    name: what the browser calls the page. Raises ValueError for text that is no table: nothing, or a ragged row.
+    name: what the browser calls the page. Raises ValueError or csv.Error for text that is no table: nothing, a ragged
+    row, two columns of one name.
     """
     header, *rows = csv.reader(io.StringIO(text, newline=""))
+    if len(set(header)) < len(header):
+        raise ValueError("two columns of one name")
     columns = {name: values for name, *values in zip(header, *rows, strict=True)}
     empty = [name for name, values in columns.items() if rows and not any(values)]
     shown = sorted(set(columns) - set(empty), key=lambda name: (_place(name), header.index(name)))

@@ -3,7 +3,7 @@
 An RO-Crate (https://w3id.org/ro/crate/1.1, with the terms of its Process Run Crate) is one file of JSON-LD beside the
 results, which archives such as Zenodo and WorkflowHub, and `rocrate` in Python, read as it is, and `jq` too. It is
 written here and not by `rocrate`, which brings eleven packages to copy files that already lie where they belong.
-Times and hosts are left out: results are compared.
+Hosts and times are left out, but for the day of the record, which an RO-Crate has to hold.
 """
 
 import json

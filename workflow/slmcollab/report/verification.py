@@ -34,9 +34,12 @@ def verify(provenance: Path, base: Path) -> Check:
 
     A file that is as recorded is read for the digests of what it came from in turn: records, manifests, headers of
     features. What lies behind a file that differs is checked only as far as other files lead to it. Raises
-    ArtifactError where the provenance is none.
+    ArtifactError where the provenance is none, or its paths do not lead from `base` to the table beside it.
     """
     record = _read_provenance(provenance)
+    table = record["table"]["path"]
+    if (base / table).parent.resolve() != provenance.parent.resolve():
+        raise ArtifactError(f"{provenance}: tells of {table}: its folder has to have the name that it had")
     found: dict[str, str | None] = {}
     behind: dict[str, dict[str, str]] = {}
     wrong: dict[tuple[str, str], str] = {}
@@ -107,11 +110,7 @@ def is_manifest(content: Any) -> bool:
 
 
 def _read_provenance(path: Path) -> dict[str, Any]:
-    record = read_json(path)
-    absent = {"cells", "published", "table", "tables"} - record.keys()
-    if absent:
-        raise ArtifactError(f"{path}: not the provenance of a table, it lacks {sorted(absent)}: make the table again")
-    return record
+    return read_json(path, "cells", "published", "table", "tables")
 
 
 def _roots(record: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Cells]]:

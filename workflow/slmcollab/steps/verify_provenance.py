@@ -1,5 +1,6 @@
-"""Whether the files behind table 1 are still those that it was made from; run by hand, as `make demo` ends."""
+"""Whether the files behind table 1 are still those that it was made from: run by hand, in a finished run."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -18,7 +19,7 @@ def main(folder: tyro.conf.Positional[Path], /) -> None:
     Code digests are not recomputed: the code may have moved on. The provenance file is where the chain starts: its own
     digest, printed last, has to be kept elsewhere.
     """
-    base = Path(folder).absolute().parent
+    base = Path(os.path.abspath(folder)).parent
     try:
         check = verify(folder / NAME, base)
     except ArtifactError as error:
