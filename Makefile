@@ -32,7 +32,7 @@ test: lint
 	python -m pytest -ra $(if $(MARKED),--strict-skips -m "alone or cluster",-m "alone and not slow and not cluster") && exit $$status
 
 takeover: .venv/installed
-	PYTHONPATH=workflow python -m cluster.takeover $(RUN) $(if $(NOW),--now)
+	PYTHONPATH=workflow python -m cluster.takeover '$(RUN)' $(if $(NOW),--now)
 
 check-cluster: .venv/installed
 	PYTHONPATH=workflow python -m cluster.check $(if $(QUICK),--no-job) $(if $(CONFIG),--configfile $(CONFIG))

@@ -88,6 +88,7 @@ onstart:
     needed = [] if workflow.touch else workflow.dag.needrun_jobs()
     fetched = [job.wildcards.model for job in needed if job.rule.name == "download_model"]
     refused = gated.refusals({model: config["models"][model] for model in fetched})
+    refused += hooks.misplaced(Path(workflow.basedir), slurm=not workflow.local_exec)
     refused += hooks.left_over(Path.cwd(), Path(workflow.basedir), slurm=not workflow.local_exec)
     if refused:
         raise WorkflowError("\n".join(refused))

@@ -11,7 +11,7 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(items):
-    """Files of the workflow, the longest, begin; those that share the finished run, which one worker makes, come last."""
+    """Files of the workflow, the longest, begin; among them those that share the finished run come last."""
     shared = {item.path for item in items if "finished" in item.fixturenames}
     items.sort(key=lambda item: (item.path.parent.name != "workflow", item.path in shared))
 

@@ -102,6 +102,9 @@ def test_states_of_jobs_need_accounting_or_a_queue_that_remembers():
     assert fitness.status({**accounting, "MinJobAge": "180 sec"}, PROFILE).state == OK
     assert fitness.status(config, {}).state == FAIL
     assert fitness.status(accounting, {}).state == OK
+    newer = {**config, "AccountingStorageType": "(null)"}
+    assert fitness.status(newer, {}).state == FAIL
+    assert fitness.status({**newer, "MinJobAge": "10 sec"}, PROFILE).state == FAIL
 
 
 def test_accounts():
@@ -110,6 +113,7 @@ def test_accounts():
     assert fitness.account(config, "", there).state == OK
     assert fitness.account({"AccountingStorageEnforce": "associations,limits"}, "", there).state == WARN
     assert fitness.account(config, "lab", there).state == FAIL
+    assert fitness.account({"AccountingStorageType": "(null)"}, "lab", there).state == FAIL
     assert fitness.account(accounting, "lab", there).state == OK
     assert "no sshare" in fitness.account(accounting, "lab", {**there, "sshare": None}).found
 
@@ -128,6 +132,7 @@ def test_preemption():
     assert fitness.preemption(config, MAIN).state == OK
     assert fitness.preemption(config, partitions[1]).state == WARN
     assert fitness.preemption({"PreemptType": "preempt/none"}, partitions[1]).found == "none"
+    assert fitness.preemption({"PreemptType": "(null)", "PreemptMode": "GANG,SUSPEND"}, {}).found == "none"
     assert fitness.preemption({**config, "PreemptMode": "SUSPEND,GANG"}, {}).state == WARN
     assert fitness.enforcement(config).state == OK
     assert fitness.enforcement({"EnforcePartLimits": "NO"}).state == WARN

@@ -187,6 +187,37 @@ def test_a_workflow_does_not_start_beside_one_that_makes_other_files(tmp_path, q
     assert driver.recorded(tmp_path) == another
 
 
+def test_a_queue_that_is_silent_for_a_while_is_asked_again(tmp_path, queue, monkeypatch):
+    write(tmp_path, slurm=True)
+    monkeypatch.setattr(hooks.time, "sleep", lambda seconds: None)
+    script = f"[ -e {queue}.asked ] || {{ touch {queue}.asked; echo away >&2; exit 1; }}; cat {queue}"
+    program(tmp_path / "programs", "squeue", script, monkeypatch)
+    hooks.fail(tmp_path, slurm=True)
+    assert (tmp_path / "cancelled").read_text() == "--quiet 4711\n"
+
+
+@pytest.mark.parametrize("content", ["", '{"host": ', "{}", "null", "[1]"])
+def test_a_record_that_a_crash_has_cut_is_none(tmp_path, content):
+    hold(tmp_path)
+    (tmp_path / driver.RECORD).write_text(content)
+    assert driver.read(tmp_path) is None
+    assert "`make takeover`" in driver.refusal(tmp_path, tmp_path)
+
+
+def test_the_command_for_a_folder_with_a_space_can_be_pasted():
+    assert driver.takeover_command(Path("/a/run b"), Path("/a")) == "`make takeover 'RUN=run b'`"
+
+
+def test_a_workflow_on_slurm_starts_only_with_the_squeue_of_the_checkout(tmp_path, monkeypatch):
+    program(tmp_path / "elsewhere", "squeue", "true", monkeypatch)
+    [line] = hooks.misplaced(tmp_path, slurm=True)
+    assert line.startswith(f"workflow/cluster/bin is not first on PATH: start Snakemake from {tmp_path}")
+    assert hooks.misplaced(tmp_path, slurm=False) == []
+    (tmp_path / hooks.PROGRAMS).parent.mkdir(parents=True)
+    program(tmp_path / hooks.PROGRAMS, "squeue", "true", monkeypatch)
+    assert hooks.misplaced(tmp_path, slurm=True) == []
+
+
 def test_a_workflow_that_has_written_nothing_down_has_no_jobs_to_cancel(tmp_path, queue):
     hooks.fail(tmp_path, slurm=True)
     assert not (tmp_path / "cancelled").exists()

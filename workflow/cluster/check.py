@@ -49,13 +49,17 @@ def dry_run(attempt: int, configs: list[Path]) -> str:
     return done.stdout + done.stderr
 
 
+class SilentError(RuntimeError):
+    """SLURM's controller does not answer."""
+
+
 def ask(what: str) -> str:
-    """Return what `scontrol show` answers; ends the program where the controller does not."""
+    """Return what `scontrol show` answers; raises SilentError where the controller does not."""
     done = subprocess.run(
         ["scontrol", "show", *what.split(), "--oneliner"], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        sys.exit(f"scontrol show {what}: {done.stderr.strip()}")
+        raise SilentError(f"scontrol show {what}: {done.stderr.strip().partition(chr(10))[0]}")
     return done.stdout
 
 
@@ -76,7 +80,9 @@ def cluster(
     yield fitness.preemption(config, chosen)
     yield fitness.enforcement(config)
     nodes = fitness.nodes_of(scontrol.records(ask("node")), chosen)
-    yield fitness.gpus(nodes, wanted["model"])
+    yield (finding := fitness.gpus(nodes, wanted["model"]))
+    if finding.state == FAIL:
+        return
     last = _asked(planned, profile)
     too_much = any(fitness.misfits(need, chosen, nodes) for need in last)
     first = _asked(dry_run(1, configs), profile) if too_much else []
@@ -127,7 +133,10 @@ def main() -> None:
     planned = dry_run(attempts_of(profile), configs)
     findings = [here.slurm(here.programs())]
     if findings[0].state == OK:
-        findings += cluster(profile, wanted, planned, configs)
+        try:
+            findings += cluster(profile, wanted, planned, configs)
+        except SilentError as error:
+            findings = [Finding("SLURM", FAIL, str(error), "run this on the login node; `scontrol ping`")]
     findings += login_node(profile, planned, configs)
     if asked.no_job:
         findings.append(

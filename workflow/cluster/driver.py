@@ -6,6 +6,7 @@ Standard library only: Snakemake imports this in every process.
 import json
 import os
 import platform
+import shlex
 import subprocess
 import time
 from dataclasses import asdict, dataclass
@@ -73,9 +74,12 @@ def read(run: Path) -> Driver | None:
 
 
 def recorded(run: Path) -> Driver | None:
-    """Return who is written down, whosever the lock is; None for nobody."""
+    """Return who is written down, whosever the lock is; None for nobody, and for a record that a crash has cut."""
     record = run / RECORD
-    return Driver(**json.loads(record.read_text("utf-8"))) if record.is_file() else None
+    try:
+        return Driver(**json.loads(record.read_text("utf-8"))) if record.is_file() else None
+    except (ValueError, TypeError):
+        return None
 
 
 def lives(driver: Driver) -> bool | None:
@@ -100,7 +104,7 @@ def _ticks(pid: int) -> int:
 def takeover_command(run: Path, checkout: Path) -> str:
     """Return the command, in backticks, that frees the folder of a killed workflow."""
     name = os.path.relpath(run, checkout)
-    return "`make takeover`" if name == "." else f"`make takeover RUN={name}`"
+    return "`make takeover`" if name == "." else f"`make takeover {shlex.quote(f'RUN={name}')}`"
 
 
 def refusal(run: Path, checkout: Path) -> str:

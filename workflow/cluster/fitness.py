@@ -21,10 +21,15 @@ class Finding:
     todo: str = ""
 
 
+def is_set(config: Mapping[str, str], name: str) -> bool:
+    """Return whether SLURM has a plugin of this kind: older releases say `kind/none` where newer ones say (null)."""
+    value = config.get(name, "")
+    return value not in ("", "(null)") and not value.endswith("/none")
+
+
 def status(config: Mapping[str, str], profile: Mapping[str, object]) -> Finding:
     """Return whether Snakemake will learn how its jobs end."""
-    accounting = config.get("AccountingStorageType", "")
-    has_accounting = not accounting.endswith("/none") and accounting != ""
+    accounting, has_accounting = config.get("AccountingStorageType", ""), is_set(config, "AccountingStorageType")
     command = profile.get("slurm-status-command", "sacct")
     what = "job states"
     if command != "squeue":
@@ -44,13 +49,12 @@ def status(config: Mapping[str, str], profile: Mapping[str, object]) -> Finding:
 
 def account(config: Mapping[str, str], name: str, programs: Mapping[str, str | None]) -> Finding:
     """Return whether jobs can be submitted under the account of this name, "" for none."""
-    accounting = config.get("AccountingStorageType", "")
     if not name:
         strict = "associations" in config.get("AccountingStorageEnforce", "")
         todo = "the plugin guesses one from your last job; set SLMCOLLAB_ACCOUNT" if strict else ""
         return Finding("account", WARN if strict else OK, "none named", todo)
     missing = [program for program in ("sacctmgr", "sshare") if not programs.get(program)]
-    if accounting.endswith("/none") or missing:
+    if not is_set(config, "AccountingStorageType") or missing:
         why = f"no {', '.join(missing)}" if missing else "this cluster has no accounts"
         return Finding("account", FAIL, f"{name}, but {why}", "unset SLMCOLLAB_ACCOUNT")
     return Finding("account", OK, name)
@@ -75,7 +79,7 @@ def partition(partitions: Iterable[Mapping[str, str]], name: str) -> tuple[Mappi
 def preemption(config: Mapping[str, str], chosen: Mapping[str, str]) -> Finding:
     """Return what becomes of a job of the partition that has to give way to another."""
     mode = chosen.get("PreemptMode", config.get("PreemptMode", "OFF"))
-    if config.get("PreemptType", "preempt/none") == "preempt/none" or mode == "OFF":
+    if not is_set(config, "PreemptType") or mode == "OFF":
         return Finding("preemption", OK, "none")
     if "REQUEUE" in mode:
         return Finding("preemption", OK, f"{mode}: a job is queued again and goes on from its checkpoint")

@@ -1,10 +1,13 @@
 """What a workflow does when it starts and when it fails, so that no job runs without it, or twice."""
 
+import contextlib
+import shutil
 import time
 from pathlib import Path
 
 from cluster import driver, jobs
 
+PROGRAMS = Path("workflow/cluster/bin")  # of a checkout; the slurm profile puts it on PATH
 WITHIN_S = 60  # SLURM gives a cancelled job KillWait, 30 s by default
 
 
@@ -23,6 +26,14 @@ def left_over(run: Path, checkout: Path, *, slurm: bool) -> list[str]:
     return [f"an earlier workflow left behind: {', '.join(left)}. {command} sees to that"] if left else []
 
 
+def misplaced(checkout: Path, *, slurm: bool) -> list[str]:
+    """Return a line that says why the plugin would ask SLURM's own squeue, or none. slurm: as in `left_over`."""
+    found = Path(shutil.which("squeue") or "squeue")
+    if not slurm or found.parent.resolve() == (checkout / PROGRAMS).resolve():
+        return []
+    return [f"{PROGRAMS} is not first on PATH: start Snakemake from {checkout}, with --profile slurm"]
+
+
 def fail(run: Path, *, slurm: bool, within_s: float = WITHIN_S) -> None:
     """Return once SLURM has none of the jobs of this workflow, which has failed or was stopped.
 
@@ -34,6 +45,9 @@ def fail(run: Path, *, slurm: bool, within_s: float = WITHIN_S) -> None:
         return
     driver.remove(run)
     end = time.monotonic() + within_s
-    while slurm and (left := jobs.queued(run)) and time.monotonic() < end:
-        jobs.cancel(left)
+    while slurm and time.monotonic() < end:
+        with contextlib.suppress(jobs.QueueError):  # a controller that is away for a while
+            if not (left := jobs.queued(run)):
+                return
+            jobs.cancel(left)
         time.sleep(1)

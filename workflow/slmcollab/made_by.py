@@ -58,7 +58,7 @@ def made_by(path: Path) -> tuple[list[str], Path] | None:
     Several rules only where the config decides which of them it is, and not one of them alone left a log.
     """
     for pattern, names in _RULES:
-        if found := re.fullmatch(rf"(?P<root>(?:.*/)?results/)(?P<output>{pattern})(?:/.*)?", Path(path).as_posix()):
+        if found := re.fullmatch(rf"(?P<root>(?:.*/)?results)/(?P<output>{pattern})(?:/.*)?", Path(path).as_posix()):
             root, output = Path(found["root"]), Path(found["output"])
             rules = re.sub(r"\\1", lambda _: found[3], names).split()
             job = "/".join(output.parts[1:-1])
