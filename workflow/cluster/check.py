@@ -80,9 +80,7 @@ def cluster(
     yield fitness.preemption(config, chosen)
     yield fitness.enforcement(config)
     nodes = fitness.nodes_of(scontrol.records(ask("node")), chosen)
-    yield (finding := fitness.gpus(nodes, wanted["model"]))
-    if finding.state == FAIL:
-        return
+    yield fitness.gpus(nodes, wanted["model"])
     last = _asked(planned, profile)
     too_much = any(fitness.misfits(need, chosen, nodes) for need in last)
     first = _asked(dry_run(1, configs), profile) if too_much else []
