@@ -123,7 +123,7 @@ def test_a_reader_finds_table_1_and_a_figure_with_its_caption(finished, browser,
 def test_an_html_report_is_one_file_with_every_item(finished, tmp_path):
     finished.snakemake("--report", str(tmp_path / "report.html"))
     text = (tmp_path / "report.html").read_text("utf-8")
-    shown = json.loads(text.split("var results = ", 1)[1].split(";\n", 1)[0])
+    shown, _ = json.JSONDecoder().raw_decode(text.rpartition("var results = ")[2])
     assert {"results/table1.html", "results/musketeers/claims.html", "results/musketeers/figure6b.png"} <= set(shown)
     assert all(result["data_uri"].startswith("data:") and result["caption"] for result in shown.values())
 
