@@ -182,7 +182,7 @@ def test_one_seed_again_in_one_call_leaves_the_other_seeds_alone(checkout):
     redone = {name for name in before if before[name] != after[name] and not name.startswith(("logs/", "resources/"))}
     own = {
         f"{again}/{name}".removeprefix("results/")
-        for name in ("run.json", "history.csv", "answers.jsonl", "scores.json")
+        for name in ("run.json", "history.csv", "answers.jsonl", "answering.json", "scores.json")
     }
     others = {name for name in redone if "/adapter/" in name and not name.startswith(again.removeprefix("results/"))}
     assert not others

@@ -27,7 +27,7 @@ def main(folder: tyro.conf.Positional[Path], /) -> None:
     for fault in check.faults:
         cells = EVERY if EVERY in fault.cells else "; ".join(sorted(fault.cells))
         print(f"{fault.path}: {fault.told}; behind {cells}")
-    said = f"{len(check.faults)} differ" if check.faults else "all as recorded"
+    said = f"{len(check.faults)} not as recorded" if check.faults else "all as recorded"
     print(f"{len(check.files)} files checked, {said}; {NAME} {digest(folder / NAME)}")
     if check.faults:
         sys.exit(1)
