@@ -62,7 +62,7 @@ def test_the_step_says_what_differs_and_what_depends_on_it(checkout):
     )
     assert line[0].endswith("behind musketeers toy_sums hidden_state toy; musketeers toy_sums routing toy")
     assert re.search(r"^results/table1\.csv: .* found no such file; behind every cell$", said, re.M)
-    assert ", 2 differ; " in said
+    assert ", 2 not as recorded; " in said
     (checkout.run / "results/table1.provenance.json").write_text("{")
     assert "table1.provenance.json" in verified(checkout, fails=True)
 
