@@ -118,6 +118,15 @@ def test_what_is_no_provenance_is_refused(results):
         verify(results / "single.json", results.parent)
     with pytest.raises(ArtifactError, match="no such file"):
         verify(results / "absent.json", results.parent)
+    (results / "list.json").write_text("[]")
+    with pytest.raises(ArtifactError, match=r"list\.json: not the provenance of a table"):
+        verify(results / "list.json", results.parent)
+
+
+def test_a_folder_of_another_name_is_refused_since_paths_begin_with_it(results):
+    other = results.rename(results.with_name("other"))
+    with pytest.raises(ArtifactError, match=r"tells of made/table\.csv: its folder has to have the name that it had"):
+        verify(other / "provenance.json", other.parent)
 
 
 def test_manifests_are_found_however_deep(results):

@@ -110,7 +110,11 @@ def is_manifest(content: Any) -> bool:
 
 
 def _read_provenance(path: Path) -> dict[str, Any]:
-    return read_json(path, "cells", "published", "table", "tables")
+    record = read_json(path)
+    absent = {"cells", "published", "table", "tables"} - set(record if isinstance(record, dict) else ())
+    if absent:
+        raise ArtifactError(f"{path}: not the provenance of a table, it lacks {sorted(absent)}: make the table again")
+    return record
 
 
 def _roots(record: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Cells]]:
