@@ -4,7 +4,9 @@ from html.parser import HTMLParser
 
 import pytest
 
+from slmcollab.artifacts import ArtifactError
 from slmcollab.report.page import table_page
+from slmcollab.steps import show_table
 
 CSV = """benchmark,published,mean,reason
 musique,,81.20,"a, b
@@ -75,3 +77,11 @@ def test_nothing_is_fetched_and_nothing_runs():
 def test_text_that_is_no_table_is_refused(text):
     with pytest.raises(ValueError, match=r"values to unpack|argument|columns"):
         table_page(text, "table")
+
+
+@pytest.mark.parametrize("text", ["a,a\n1,2\n", "a,b\n1\n", "a\n" + "x" * 200_000 + "\n"])
+def test_what_is_no_table_is_refused_by_name(tmp_path, text):
+    (tmp_path / "table.csv").write_text(text)
+    with pytest.raises(ArtifactError, match=r"table\.csv: no table"):
+        show_table.main(table=tmp_path / "table.csv", page=tmp_path / "table.html")
+    assert not (tmp_path / "table.html").exists()
