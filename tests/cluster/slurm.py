@@ -83,10 +83,9 @@ def wait_until(holds: Callable[[], object], what: str, seconds: float = 60.0) ->
 class Cluster:
     """A cluster that runs inside a `with` block: three nodes with a GPU each, and nothing outside its folder.
 
-    partitions: main; low, whose jobs are requeued for those of main; lowcancel, whose jobs are cancelled for them.
+    Partitions: main; low, whose jobs are requeued for those of main; lowcancel, whose jobs are cancelled for them.
     """
 
-    partitions = ("main", "low", "lowcancel")
     nodes = ("n1", "n2", "n3")
     gpus = 3
 

@@ -285,22 +285,24 @@ def test_a_setting_of_a_baseline_on_one_benchmark(paper, changed):
     assert everything == together(table1, jobs(SLICES_SHOWN))
 
 
+def with_expert(expert, runs):
+    """Return the jobs, for Table 1 and for all, of an expert that is new or another one, and of its runs."""
+    features = names(expert, MUSKETEERS, SPLITS, "prompt")
+    fetched = jobs(TABLE1, download_model={expert}, extract_features=features)
+    table1 = together(fetched, trained(runs))
+    alone = jobs(
+        MUSKETEERS_SHOWN | HISTORIES | EXPERT_TABLES,
+        generate_expert_answers=names(expert, MUSKETEERS, "test"),
+        score_expert_answers=names(expert, MUSKETEERS, "test"),
+        probe_experts=names(expert, MUSKETEERS),
+        analyse_attention=runs,
+    )
+    return table1, together(table1, alone)
+
+
 def test_another_revision_of_an_expert(paper, changed):
     table1, everything = changed(paper, models={"gpt2": {"revision": 40 * "0"}}).both()
-    runs = names(MUSKETEERS, "hidden_state/naive", SEEDS)
-    features = names("gpt2", MUSKETEERS, SPLITS, "prompt")
-    fetched = jobs(TABLE1, download_model={"gpt2"}, extract_features=features)
-    assert table1 == together(fetched, trained(runs))
-    assert everything == together(
-        table1,
-        jobs(
-            MUSKETEERS_SHOWN | HISTORIES | EXPERT_TABLES,
-            generate_expert_answers=names("gpt2", MUSKETEERS, "test"),
-            score_expert_answers=names("gpt2", MUSKETEERS, "test"),
-            probe_experts=names("gpt2", MUSKETEERS),
-            analyse_attention=runs,
-        ),
-    )
+    assert (table1, everything) == with_expert("gpt2", names(MUSKETEERS, "hidden_state/naive", SEEDS))
 
 
 def test_another_revision_of_the_evaluator(paper, changed):
@@ -329,19 +331,7 @@ def test_a_new_team_with_a_new_expert(paper, changed):
     teams, block = [*TEAMS, "pair"], {"source": "hub", "id": "lab/model", "revision": 40 * "0"}
     extra = {"grid": {"teams": teams}, "teams": {"pair": ["gpt2", "new"]}, "models": {"new": block}}
     table1, everything = changed(paper, **extra).both()
-    runs = names(MUSKETEERS, "hidden_state/pair", SEEDS)
-    features = names("new", MUSKETEERS, SPLITS, "prompt")
-    assert table1 == together(jobs(TABLE1, download_model={"new"}, extract_features=features), trained(runs))
-    assert everything == together(
-        table1,
-        jobs(
-            MUSKETEERS_SHOWN | HISTORIES | EXPERT_TABLES,
-            generate_expert_answers=names("new", MUSKETEERS, "test"),
-            score_expert_answers=names("new", MUSKETEERS, "test"),
-            probe_experts=names("new", MUSKETEERS),
-            analyse_attention=runs,
-        ),
-    )
+    assert (table1, everything) == with_expert("new", names(MUSKETEERS, "hidden_state/pair", SEEDS))
 
 
 def test_new_systems_with_and_without_a_base(paper, changed):
