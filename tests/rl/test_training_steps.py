@@ -4,10 +4,10 @@ import contextlib
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -104,9 +104,10 @@ def train_command(world, out, cell=CELL, seed=0, code="abc"):
     ]
 
 
-def start(step, arguments):
+def start(step, arguments, dies_at=()):
+    run = [Path(__file__).with_name("dies_at.py"), *dies_at] if dies_at else ["-m"]
     return subprocess.Popen(
-        [sys.executable, "-m", f"slmcollab.steps.{step}", *map(str, arguments)],
+        [sys.executable, *map(str, run), f"slmcollab.steps.{step}", *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": str(Path(slmcollab.__file__).parents[1]), "OMP_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -137,43 +138,21 @@ def straight(world, tmp_path_factory):
     return out
 
 
-def wait_until(condition, process):
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
-
-
-def checkpoint(out, step):
-    return next((out / "checkpoints").glob(f"*/checkpoint-{step}"), None)
-
-
-def saved_half(out, step):
-    folder = checkpoint(out, step)
-    return folder is not None and (folder / "adapter_model.safetensors").exists()
-
-
-def saved_whole(out, step):
-    folder = checkpoint(out, step)
-    return folder is not None and (folder / "complete.json").exists()
+def train_until(moment, step, out, command):
+    """Train, and be killed when half or all of a step's checkpoint is written."""
+    process = start("train_grpo", command, dies_at=(out / "checkpoints", moment, step))
+    told = process.communicate()
+    assert process.returncode == -signal.SIGKILL, told
 
 
 MOMENTS = [[("half", 2)], [("half", 6), ("whole", 8)], [("whole", 12)]]
 
 
-def kill_when(condition, process):
-    wait_until(condition, process)
-    process.kill()
-    process.wait()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("moments", MOMENTS, ids=str)
 def test_a_killed_run_ends_with_the_bytes_of_one_never_killed(world, straight, tmp_path, moments):
-    for kind, step in moments:
-        saved = partial(saved_half if kind == "half" else saved_whole, tmp_path, step)
-        kill_when(saved, start("train_grpo", train_command(world, tmp_path)))
+    for moment, step in moments:
+        train_until(moment, step, tmp_path, train_command(world, tmp_path))
     restarted = finish(start("train_grpo", train_command(world, tmp_path)))
     assert ("step 1/12" in restarted) == (moments == [("half", 2)])  # else it went on from a checkpoint
     assert outputs(tmp_path) == outputs(straight)
@@ -184,11 +163,12 @@ def test_a_killed_run_ends_with_the_bytes_of_one_never_killed(world, straight, t
 def test_a_run_killed_at_random_moments_ends_with_the_same_bytes(world, straight, tmp_path):
     for _ in range(4):
         process = start("train_grpo", train_command(world, tmp_path))
-        wait_until((tmp_path / "checkpoints").exists, process)
+        while process.poll() is None and not (tmp_path / "checkpoints").exists():
+            time.sleep(0.002)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=random.uniform(0, 6))
         process.kill()
-        process.wait()
+        process.communicate()
     finish(start("train_grpo", train_command(world, tmp_path)))
     assert outputs(tmp_path) == outputs(straight)
 
@@ -200,7 +180,7 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_bytes(world, straight
     ids=lambda o: next(iter(o)),
 )
 def test_a_checkpoint_of_another_run_is_not_gone_on_from(world, straight, tmp_path, other):
-    kill_when(lambda: saved_whole(tmp_path, 4), start("train_grpo", train_command(world, tmp_path, **other)))
+    train_until("whole", 4, tmp_path, train_command(world, tmp_path, **other))
     assert "step 1/12" in finish(start("train_grpo", train_command(world, tmp_path)))
     assert outputs(tmp_path) == outputs(straight)
 
