@@ -33,6 +33,19 @@ KINDS = {
 }
 
 
+def folder_faults(folder: Path, checkout: Path, given: list[Path]) -> list[str]:
+    """Return what is wrong with running in `folder` on these config files: nothing, or a line.
+
+    A folder runs/NAME of the checkout holds the grid of workflow/config/NAME.yaml, where there is such a file; a
+    --configfile takes the place of the profile's, and would plan another grid there.
+    """
+    own = checkout / "workflow/config" / f"{folder.name}.yaml"
+    if folder.parent != checkout / "runs" or not own.is_file() or own in (path.resolve() for path in given):
+        return []
+    first = own.relative_to(checkout)
+    return [f"runs/{folder.name} is for {first}: name it before your own files: --configfile {first} mine.yaml"]
+
+
 def check(
     config: Any,
     *,

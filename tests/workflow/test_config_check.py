@@ -11,7 +11,7 @@ import grid
 import pytest
 import results_grid
 import yaml
-from config_check import check, read_schema
+from config_check import check, folder_faults, read_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -536,3 +536,24 @@ def test_a_mutated_tiny_config_is_refused_or_runs(config):
 @given(mutations(checked(PAPER)[0]))
 def test_a_mutated_paper_config_is_refused_or_runs(config):
     assert_refused_or_runnable(config)
+
+
+@pytest.mark.parametrize(
+    ("folder", "given", "told"),
+    [
+        ("runs/tiny", ["workflow/config/tiny.yaml"], []),
+        ("runs/tiny", ["workflow/config/../config/tiny.yaml", "mine.yaml"], []),
+        ("runs/mine", ["mine.yaml"], []),
+        (".", [], []),
+        ("elsewhere/tiny", ["mine.yaml"], []),
+        ("runs/tiny", ["mine.yaml"], ["workflow/config/tiny.yaml"]),
+        ("runs/small", ["workflow/config/tiny.yaml"], ["workflow/config/small.yaml"]),
+        ("runs/tiny", [], ["workflow/config/tiny.yaml"]),
+    ],
+)
+def test_a_folder_of_one_grid_is_not_planned_for_another(folder, given, told):
+    faults = folder_faults(REPOSITORY / folder, REPOSITORY, [REPOSITORY / name for name in given])
+    assert len(faults) == len(told)
+    for fault, config in zip(faults, told, strict=True):
+        assert fault.startswith(f"{folder} is for {config}: name it before")
+        assert fault.endswith(f"--configfile {config} mine.yaml")

@@ -137,13 +137,14 @@ def test_jobs_are_offline_with_a_fixed_hash_seed_and_get_more_at_the_second_atte
 @pytest.mark.parametrize(
     ("given", "names"),
     [
-        (["grpo={'lerning_rate': 1}"], ["grpo.lerning_rate", "learning_rate"]),
-        (["data_seed=-3"], ["data_seed", "-3"]),
-        (["numeric_threads=true"], ["numeric_threads"]),
+        (["--config", "grpo={'lerning_rate': 1}"], ["grpo.lerning_rate", "learning_rate"]),
+        (["--config", "data_seed=-3"], ["data_seed", "-3"]),
+        (["--config", "numeric_threads=true"], ["numeric_threads"]),
+        (["--directory", "runs/small"], ["runs/small is for workflow/config/small.yaml"]),
     ],
 )
 def test_a_refused_config_is_one_line_and_no_traceback(clone, given, names):
-    output = clone.snakemake("--dry-run", "all", "--config", *given, fails=True)
+    output = clone.snakemake("--dry-run", "all", *given, fails=True)
     lines = [
         line
         for line in output.splitlines()

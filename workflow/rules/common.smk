@@ -34,6 +34,10 @@ snakemake.exceptions.LockException = lambda: WorkflowError(driver.refusal(Path.c
 # One workflow a folder: Snakemake lets in a second one that makes other files, and removes the locks of both at its end.
 snakemake.persistence.PersistenceBase.locked = property(lambda self: any(self._read_locks()))
 
+if misplaced := config_check.folder_faults(
+    Path.cwd(), Path(workflow.basedir).resolve(), workflow.overwrite_configfiles
+):
+    sys.exit("\n".join(misplaced))
 checked, complaints = config_check.check(
     config,
     operators=choice.names(choice.OPERATOR),
