@@ -72,6 +72,30 @@ def test_settings_that_the_cluster_does_not_know_are_named(cluster, tmp_path):
     assert "unset SLMCOLLAB_GPU_MODEL" in output
 
 
+PROFILE = """\
+__use_yte__: true
+software-deployment-method: env-modules
+default-resources: {mem_mb: 4000, runtime: 30, slurm_partition: low}
+set-resources: {train_grpo: {runtime: 99999, slurm_partition: lowcancel}}
+"""
+IMAGE = "benchmarks: {toy_multipl_e: {scoring: {image: tools.sif}}}\n"
+
+
+def test_a_site_with_a_profile_of_its_own_and_an_image(cluster, tmp_path):
+    folder = copy_checkout(tmp_path / "slmcollab")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/profile.yaml").write_text(PROFILE)
+    (tmp_path / "image.yaml").write_text(IMAGE)
+    code, _, output = check(folder, cluster, str(tmp_path / "image.yaml"), "--profile", str(tmp_path / "site"))
+    assert code == 1
+    assert re.search(r"partition +│ ok +│ low: UP", output)
+    assert re.search(r"partition +│ ok +│ lowcancel: UP", output)
+    assert re.search(r"resources +│ FAIL +│ train_grpo: 1666.7 h > MaxTime", output)
+    assert re.search(r"conda +│ ok +│ the profile does not use it", output)
+    assert re.search(r"sandbox +│ (ok|warn) +│ .*\btools.sif", output)
+    assert len(re.findall(r"shared folder +│ ok +│ \S+ reads and writes it", output)) == 2  # of both partitions
+
+
 def test_an_unfit_cluster(unfit, tmp_path):
     code, stands, output = check(copy_checkout(tmp_path / "slmcollab"), unfit)
     assert code == 1

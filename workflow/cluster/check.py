@@ -1,52 +1,25 @@
 """`make check-cluster`: is this cluster fit for the papers' grid? A table; exit code 1 for anything to do first."""
 
 import argparse
-import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import yaml
-import yte
 from rich.console import Console
 from rich.table import Table
-from snakemake.utils import update_config
+from snakemake.exceptions import WorkflowError
+from snakemake.settings.types import DeploymentMethod
 
 from cluster import compute_node, fitness, here, scontrol
 from cluster.fitness import FAIL, OK, WARN, Finding
-from cluster.needs import Need, fetched, grouped, needs
+from cluster.needs import Need, Place, fetched, grouped, needs, places, sandboxes
+from dag.jobs import REFUSALS, Grid, Job, planned
+from dag.profiles import ProfileError, read, run_folder
 
 CHECKOUT = Path(__file__).parents[2]
-PROFILE = CHECKOUT / "workflow/profiles/slurm/profile.yaml"
 COLOURS = {OK: "green", WARN: "yellow", FAIL: "bold red"}
 DATA = ("download_problems", "download_team_problems")
-
-
-def read_profile() -> dict[str, object]:
-    """Return the shipped profile with this site's settings filled in, PATH left as it was."""
-    before = os.environ["PATH"]
-    try:
-        return yte.process_yaml(PROFILE.read_text("utf-8"), require_use_yte=True)
-    finally:
-        os.environ["PATH"] = before
-
-
-def site() -> dict[str, str]:
-    """Return what the site's environment names: partition, account and model of GPU, "" for what it does not."""
-    return {name: os.environ.get(f"SLMCOLLAB_{name.upper()}", "") for name in ("partition", "account")} | {
-        "model": os.environ.get("SLMCOLLAB_GPU_MODEL", "")
-    }
-
-
-def dry_run(attempt: int, configs: list[Path]) -> str:
-    """Return what Snakemake would run, with what the jobs ask for at their so many-th attempt."""
-    command = [sys.executable, "-m", "snakemake", "all", "--profile", "slurm", "--sdm", "env-modules", "--dry-run"]
-    command += ["--attempt", str(attempt), *(["--configfile", *map(str, configs)] if configs else [])]
-    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"the workflow cannot be planned:\n{(done.stdout + done.stderr)[-2000:]}")
-    return done.stdout + done.stderr
 
 
 class SilentError(RuntimeError):
@@ -63,54 +36,45 @@ def ask(what: str) -> str:
     return done.stdout
 
 
-def cluster(
-    profile: Mapping[str, object], wanted: Mapping[str, str], planned: str, configs: list[Path]
-) -> Iterator[Finding]:
-    """Yield the findings about SLURM's own settings, and whether what the rules ask for fits.
-
-    planned: the dry run of the last attempt; configs: to plan the first one with, where the last does not fit.
-    """
+def cluster(profile: Mapping[str, object], jobs: Sequence[Job], where: Sequence[Place]) -> Iterator[Finding]:
+    """Yield the findings about SLURM's own settings, and whether what the jobs ask for fits where they go."""
     config = scontrol.config(ask("config"))
     yield fitness.status(config, profile)
-    yield fitness.account(config, wanted["account"], here.programs())
-    chosen, finding = fitness.partition(scontrol.records(ask("partition")), wanted["partition"])
-    yield finding
-    if chosen is None:
-        return
-    yield fitness.preemption(config, chosen)
+    for name in sorted({place.account for place in where}):
+        yield fitness.account(config, name, here.programs())
+    partitions, nodes = scontrol.records(ask("partition")), scontrol.records(ask("node"))
+    first, last = (_asked(jobs, attempt, profile) for attempt in (0, -1))
+    for name in sorted({place.partition for place in where}):
+        chosen, finding = fitness.partition(partitions, name)
+        yield finding
+        if chosen is None:
+            continue
+        yield fitness.preemption(config, chosen)
+        usable = fitness.nodes_of(nodes, chosen)
+        for model in sorted({model for place in where if place.partition == name for model in place.models}):
+            yield fitness.gpus(usable, model)
+        here_first, here_last = ([need for need in some if need.partition == name] for some in (first, last))
+        yield from fitness.resources(here_first, here_last, chosen, usable, attempts_of(profile))
     yield fitness.enforcement(config)
-    nodes = fitness.nodes_of(scontrol.records(ask("node")), chosen)
-    yield fitness.gpus(nodes, wanted["model"])
-    last = _asked(planned, profile)
-    too_much = any(fitness.misfits(need, chosen, nodes) for need in last)
-    first = _asked(dry_run(1, configs), profile) if too_much else []
-    yield from fitness.resources(first, last, chosen, nodes, attempts_of(profile))
 
 
-def _asked(planned: str, profile: Mapping[str, object]) -> list[Need]:
-    alone = needs(planned)
+def _asked(jobs: Sequence[Job], attempt: int, profile: Mapping[str, object]) -> list[Need]:
+    alone = needs(jobs, attempt)
     return [*alone, *grouped(alone, profile)]
 
 
 def attempts_of(profile: Mapping[str, object]) -> int:
     """Return how often a job is tried at most."""
-    return 1 + int(profile.get("retries", 0))
+    return 1 + profile["retries"]
 
 
-def merged(configs: list[Path]) -> dict[str, object]:
-    """Return config.yaml with these files on top, as Snakemake merges them."""
-    config = yaml.safe_load((CHECKOUT / "config.yaml").read_text("utf-8"))
-    for path in configs:
-        update_config(config, yaml.safe_load(path.read_text("utf-8")) or {})
-    return config
-
-
-def login_node(profile: Mapping[str, object], planned: str, configs: list[Path]) -> Iterator[Finding]:
+def login_node(profile: Mapping[str, object], grid: Grid) -> Iterator[Finding]:
     """Yield the findings about the machine that Snakemake runs on."""
-    yield here.conda("conda" in str(profile.get("software-deployment-method", "")))
-    models, data = fetched(planned, ["download_model"], "model"), fetched(planned, DATA, "benchmark")
-    yield from here.cache(merged(configs)["models"], models, data)
-    yield here.disk(CHECKOUT, CHECKOUT / "plan.csv")
+    yield here.conda(DeploymentMethod.CONDA in profile["software-deployment-method"])
+    models, data = fetched(grid.jobs, ["download_model"], "model"), fetched(grid.jobs, DATA, "benchmark")
+    yield from here.cache(grid.config["models"], models, data)
+    run = run_folder(CHECKOUT, profile)
+    yield here.disk(run, run / "plan.csv")
 
 
 def show(findings: list[Finding]) -> None:
@@ -125,27 +89,40 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="cluster.check", description=__doc__)
     parser.add_argument("--no-job", action="store_true", help="submit no job: nothing is known of nodes then")
     parser.add_argument("--configfile", nargs="*", type=Path, default=[], help="on top of config.yaml")
+    parser.add_argument("--profile", nargs="*", default=[], help="the site's own, after the profile slurm")
     asked = parser.parse_args()
-    configs = [path.resolve() for path in asked.configfile]
-    profile, wanted = read_profile(), site()
-    planned = dry_run(attempts_of(profile), configs)
-    findings = [here.slurm(here.programs())]
-    if findings[0].state == OK:
-        try:
-            findings += cluster(profile, wanted, planned, configs)
-        except SilentError as error:
-            findings = [Finding("SLURM", FAIL, str(error), "run this on the login node; `scontrol ping`")]
-    findings += login_node(profile, planned, configs)
-    if asked.no_job:
-        findings.append(
-            Finding("job on a node", WARN, "none submitted (QUICK=1)", "shared folder, clocks, sandbox: unknown")
-        )
-    elif not any(each.state == FAIL for each in findings if each.what in ("SLURM", "partition", "account", "GPUs")):
-        findings += compute_node.check(CHECKOUT, wanted)
+    try:
+        profile = read(CHECKOUT, "slurm", asked.profile)
+        grid = planned(CHECKOUT, profile, asked.configfile, attempts=(1, attempts_of(profile)))
+    except (ProfileError, *REFUSALS, OSError) as error:
+        sys.exit(f"the workflow cannot be planned:\n{error}")
+    findings = found(profile, grid, no_job=asked.no_job)
     show(findings)
     failed = sum(each.state == FAIL for each in findings)
     if failed:
         sys.exit(f"not fit: {failed} to be seen to first")
+
+
+def found(profile: Mapping[str, object], grid: Grid, *, no_job: bool) -> list[Finding]:
+    """Return the findings about SLURM, this machine and, unless no_job, a node of each place that jobs are sent to."""
+    where = places(grid.jobs)
+    findings = [here.slurm(here.programs())]
+    if findings[0].state == OK:
+        try:
+            findings += cluster(profile, grid.jobs, where)
+        except SilentError as error:
+            findings = [Finding("SLURM", FAIL, str(error), "run this on the login node; `scontrol ping`")]
+        except WorkflowError as error:  # a group whose rules go to different partitions, say
+            findings.append(Finding("resources", FAIL, str(error), "Snakemake refuses it too: correct your profile"))
+    findings += login_node(profile, grid)
+    if no_job:
+        unknown = "shared folder, clocks, sandbox: unknown"
+        findings.append(Finding("job on a node", WARN, "none submitted (QUICK=1)", unknown))
+    elif not any(each.state == FAIL for each in findings if each.what in ("SLURM", "partition", "account", "GPUs")):
+        boxes = sandboxes(grid.jobs, grid.config["benchmarks"])
+        for place in where:
+            findings += compute_node.check(CHECKOUT, run_folder(CHECKOUT, profile), place, boxes)
+    return findings
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from cluster import scontrol
 from cluster.needs import Need
 
 OK, WARN, FAIL = "ok", "warn", "FAIL"
+SET_PARTITION = "set SLMCOLLAB_PARTITION (slurm_partition in your profile)"
 UNUSABLE = ("DOWN", "DRAIN", "FAIL", "INVAL", "UNKNOWN", "FUTURE", "NOT_RESPONDING")
 
 
@@ -56,7 +57,7 @@ def account(config: Mapping[str, str], name: str, programs: Mapping[str, str | N
     missing = [program for program in ("sacctmgr", "sshare") if not programs.get(program)]
     if not is_set(config, "AccountingStorageType") or missing:
         why = f"no {', '.join(missing)}" if missing else "this cluster has no accounts"
-        return Finding("account", FAIL, f"{name}, but {why}", "unset SLMCOLLAB_ACCOUNT")
+        return Finding("account", FAIL, f"{name}, but {why}", "unset SLMCOLLAB_ACCOUNT (slurm_account in your profile)")
     return Finding("account", OK, name)
 
 
@@ -68,11 +69,11 @@ def partition(partitions: Iterable[Mapping[str, str]], name: str) -> tuple[Mappi
     names = ", ".join(known)
     if chosen is None:
         found = f"{name} is not one of {names}" if name else f"no default one among {names}"
-        return None, Finding("partition", FAIL, found, "set SLMCOLLAB_PARTITION")
+        return None, Finding("partition", FAIL, found, f"{SET_PARTITION} to one of them")
     state, size, limit = (chosen.get(key, "?") for key in ("State", "TotalNodes", "MaxTime"))
     label = f"{name or default}: {state}, {size} nodes, MaxTime {limit}"
     if state != "UP":
-        return chosen, Finding("partition", FAIL, label, f"set SLMCOLLAB_PARTITION to another of {names}")
+        return chosen, Finding("partition", FAIL, label, f"{SET_PARTITION} to another of {names}")
     return chosen, Finding("partition", OK, label)
 
 
@@ -115,7 +116,7 @@ def gpus(nodes: Iterable[Mapping[str, str]], model: str) -> Finding:
     found = ", ".join(f"{count} × {name or 'gpu'}" for name, count in sorted(counts.items())) or "none"
     named = ", ".join(filter(None, counts))
     if not counts:
-        return Finding("GPUs", FAIL, found, "a partition with GRES gpu: set SLMCOLLAB_PARTITION")
+        return Finding("GPUs", FAIL, found, f"{SET_PARTITION} to one with GRES gpu")
     if model and model not in counts:
         todo = f"set SLMCOLLAB_GPU_MODEL to one of {named}" if named else "unset SLMCOLLAB_GPU_MODEL"
         return Finding("GPUs", FAIL, f"{found}; no {model}", todo)

@@ -1,12 +1,13 @@
 """Runs on a compute node: looks at what the workflow's jobs will need there.
 
-`python -m cluster.probe FOLDER` reads FOLDER/token and writes FOLDER/answer.json.
+`python -m cluster.probe FOLDER` reads FOLDER/token and FOLDER/sandboxes.json, and writes FOLDER/answer.json.
 """
 
 import fcntl
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -16,14 +17,15 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 def answer(folder: Path) -> dict[str, object]:
-    """Return what is seen from here: token, time, GPUs, who may lock a file, the sandbox, missing toolchains."""
+    """Return what is seen from here: token, time, GPUs, who may lock a file, sandboxes, missing toolchains."""
     return {
         "token": (folder / "token").read_text("utf-8"),
         "host": platform.node(),
         "time": time.time(),
         "gpus": os.environ.get("CUDA_VISIBLE_DEVICES", ""),
         "lock": lock(folder / "lock"),
-        "sandbox": sandbox(),
+        "sandboxes": [sandbox(options) for options in json.loads((folder / "sandboxes.json").read_text("utf-8"))],
+        "apptainer": shutil.which("apptainer") or shutil.which("singularity") or "",
         "toolchains": toolchains(),
     }
 
@@ -40,14 +42,15 @@ def lock(file: Path) -> str:
     return "free"
 
 
-def sandbox() -> dict[str, str]:
-    """Return the kind of sandbox that works here, or why none does."""
+def sandbox(options: dict[str, object]) -> dict[str, object]:
+    """Return the kind of sandbox that works here with a scorer's options, or why none does, and the image they name."""
     from slmcollab.scoring.code.sandbox import SandboxError, choose
 
+    image = {"image": options.get("image")}
     try:
-        return {"kind": choose().kind}
+        return {**image, "kind": choose(**options).kind}
     except (SandboxError, OSError) as error:
-        return {"error": str(error)}
+        return {**image, "error": str(error)}
 
 
 def toolchains() -> list[str]:

@@ -8,10 +8,11 @@ from pathlib import Path
 import yaml
 from rich.console import Console
 from rich.table import Table
-from snakemake.exceptions import WorkflowError
 
+from dag.jobs import REFUSALS, planned
+from dag.profiles import ProfileError, read, run_folder
 from plan.costs import CostError, costs, over_limit, record
-from plan.graph import planned, read_groups, read_scale
+from plan.items import Groups
 from plan.rows import ESTIMATED, MIXED, Row, rows
 from slmcollab.artifacts import ArtifactError
 
@@ -63,19 +64,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="plan", description=__doc__)
     parser.add_argument("--scale", choices=PROFILES, default="paper")
     parser.add_argument("--configfile", nargs="*", type=Path, default=[], help="config files on top of the scale's")
+    parser.add_argument("--profile", nargs="*", default=[], help="the site's own, after the scale's and after slurm")
     parser.add_argument("--gpus", type=int, default=8, help="GPUs that work at once")
     asked = parser.parse_args()
     if asked.gpus < 1:
         parser.error(f"--gpus {asked.gpus}: at least 1")
-    scale = read_scale(ROOT, PROFILES[asked.scale])
     estimates = yaml.safe_load((ROOT / "workflow/plan/estimates.yaml").read_text("utf-8"))[asked.scale]
     try:
-        jobs = planned(ROOT, scale, [path.absolute() for path in asked.configfile])
-        paid = costs(jobs, [record(job, scale.folder) for job in jobs], estimates)
-    except (ArtifactError, CostError, WorkflowError, OSError) as error:
+        profile, slurm = (read(ROOT, name, asked.profile) for name in (PROFILES[asked.scale], "slurm"))
+        jobs, folder = planned(ROOT, profile, asked.configfile).jobs, run_folder(ROOT, profile)
+        paid = costs(jobs, [record(job, folder) for job in jobs], estimates)
+    except (ArtifactError, CostError, ProfileError, *REFUSALS, OSError) as error:
         sys.exit(str(error))
-    found = rows(jobs, paid, read_groups(ROOT), asked.gpus)
-    write(found, scale.folder / "plan.csv")
+    found = rows(jobs, paid, Groups(slurm["groups"], slurm["group-components"]), asked.gpus)
+    write(found, folder / "plan.csv")
     Console(width=160).print(table(found, asked.gpus))
     print(NOTE)
     for rule, count in over_limit(jobs, paid).items():

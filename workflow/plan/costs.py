@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from plan.graph import Job
+from dag.jobs import Job
 from slmcollab.artifacts import ArtifactError
 from slmcollab.report.resources import read_usage, read_wall
 
@@ -92,14 +92,14 @@ def costs(jobs: Sequence[Job], recorded: Sequence[Recorded], estimates: Mapping[
         if len(measured) < len(values):
             guess = estimate(job, estimates)._asdict()
             values = {name: guess[name] if value is None else value for name, value in values.items()}
-        found.append(Cost(values["wall"], values["wall"] * job.gpus, values["cpu"], values["gb"], measured))
+        found.append(Cost(values["wall"], values["wall"] * job.asked[0].gpus, values["cpu"], values["gb"], measured))
     return found
 
 
 def over_limit(jobs: Iterable[Job], paid: Iterable[Cost]) -> Counter[str]:
-    """Return rule -> how many of its jobs that are left take longer than their first attempt may."""
-    both = zip(jobs, paid, strict=True)
-    return Counter(job.rule for job, cost in both if job.minutes and not job.done and 60 * cost.wall > job.minutes)
+    """Return rule -> how many of its jobs that are left and are submitted take longer than their first attempt may."""
+    left = [(job, cost) for job, cost in zip(jobs, paid, strict=True) if job.submitted and not job.done]
+    return Counter(job.rule for job, cost in left if 0 < job.asked[0].minutes < 60 * cost.wall)
 
 
 def _kinds(jobs: Iterable[Job], recorded: Iterable[Recorded]) -> dict[tuple, list[float]]:

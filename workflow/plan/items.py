@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from plan.graph import Groups, Job
+from dag.jobs import Job
 
 # In the order of the first table of the README. An item that the config leaves out has no files in the grid.
 ITEMS = {
@@ -26,6 +27,13 @@ ITEMS = {
     "time and memory": ["results/table_resources.csv"],
     "record of the run": ["results/ro-crate-metadata.json"],
 }
+
+
+class Groups(NamedTuple):
+    """group: rule -> the group that its jobs are submitted in; sizes: group -> how many of them share an allocation."""
+
+    group: dict[str, str]
+    sizes: dict[str, int]
 
 
 def needed(jobs: Sequence[Job], files: Iterable[str]) -> set[int]:

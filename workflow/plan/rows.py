@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from dag.jobs import Job
 from plan.costs import Cost
-from plan.graph import Groups, Job
-from plan.items import ITEMS, allocations, critical_path, needed, wall_bounds
+from plan.items import ITEMS, Groups, allocations, critical_path, needed, wall_bounds
 
 MEASURED, ESTIMATED, MIXED = "measured", "estimated", "mixed"
 
@@ -52,7 +52,7 @@ def _row(
     left, left_new = ({place for place in some if not jobs[place].done} for some in (places, new))
     path = critical_path(jobs, {place: costs[place].wall for place in left})
     least, most = wall_bounds(sum(costs[place].gpu for place in left), path, gpus)
-    on_gpus, spent = ({place for place in some if jobs[place].gpus} for some in (left_new, new - left_new))
+    on_gpus, spent = ({place for place in some if jobs[place].asked[0].gpus} for some in (left_new, new - left_new))
     return Row(
         item=item,
         jobs=len(places),

@@ -76,3 +76,4 @@ use rule download_problems as download_team_problems with:
         "results/logs/download_team_problems/{benchmark}.log",
     wildcard_constraints:
         benchmark=named(benchmarks_with(source=True, num_dev=True)),
+    localrule: True  # the copy does not take it over
