@@ -1,16 +1,19 @@
-"""Whether a cluster is fit, judged from what SLURM and Snakemake printed of some (recorded, shortened)."""
+"""Whether a cluster is fit, judged from what SLURM printed of some (recorded, shortened) and what jobs ask for."""
 
+import json
 import math
 import os
 import subprocess
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
-from cluster import check, compute_node, fitness, here, needs, scontrol
+
+from cluster import check, compute_node, fitness, here, needs, probe, scontrol
 from cluster.fitness import FAIL, OK, WARN
-from cluster.needs import Need
+from cluster.needs import Need, Place
+from dag.jobs import Asked, Grid, Job
 
 CONFIG = """\
 Configuration data as of 2026-11-30T09:54:12
@@ -36,35 +39,23 @@ NodeName=n2 CPUTot=64 Gres=(null) RealMemory=500000 State=MIXED Partitions=main
 NodeName=n3 CPUTot=4 Gres=gpu:h100:8 RealMemory=900000 State=IDLE+DRAIN Partitions=main,low
 """
 PROFILE = {"slurm-status-command": "squeue", "slurm-init-seconds-before-status-checks": 60}
-DRY_RUN = """\
-[Mon Nov 30 10:05:31 2026]
-rule train_grpo:
-    input: a, b
-    output: results/x/adapter, results/x/run.json
-    jobid: 112
-    wildcards: benchmark=arithmetic, method=prefix, team=none, seed=0
-    threads: 4
-    resources: tmpdir=/tmp, mem_mb=64000, disk_mb=<TBD>, runtime=720, gpu=1, gpu_model=a100, slurm_partition=main
-[Mon Nov 30 10:05:31 2026]
-rule train_grpo:
-    output: results/y/adapter
-    resources: tmpdir=/tmp, mem_mb=192000, runtime=60, gpu=1, gpu_model=a100, slurm_partition=main
-[Mon Nov 30 10:05:31 2026]
-localrule download_model:
-    output: results/models/gpt2/weights
-    jobid: 3
-    wildcards: model=gpt2
-    resources: tmpdir=/tmp, mem_mb=999000
-group job 8f3e (jobs in lexicogr. order):
-    rule score_answers:
-        output: results/x/scores.json
-        wildcards: benchmark=arithmetic
-        resources: tmpdir=/tmp, mem_mb=4000, runtime=30
-    rule answer_problems:
-        output: results/x/answers.jsonl
-        threads: 2
-        resources: tmpdir=/tmp, mem_mb=32000, runtime=60, gpu=1
-"""
+GROWN = Asked(4, 64000, 720, 1, "a100", "main"), Asked(4, 192000, 2160, 1, "a100", "main")
+
+
+def job(rule: str, *asked: Asked, done: bool = False, submitted: bool = True, **wildcards: str) -> Job:
+    return Job(rule, wildcards, done, submitted, frozenset(), (), None, None, asked or (Asked(), Asked()))
+
+
+JOBS = [
+    job("train_grpo", *GROWN, benchmark="arithmetic"),
+    job("train_grpo", Asked(8, 1000, 60, 1, "a100", "main"), Asked(8, 3000, 180, 1, "a100", "main")),
+    job("train_grpo", Asked(99, 999000, 9999, 9, "a100", "main"), GROWN[1], done=True),
+    job("download_model", Asked(1, 999000), Asked(1, 999000), submitted=False, model="gpt2"),
+    job("download_model", submitted=False, model="albert"),
+    job("download_model", submitted=False, done=True, model="bert"),
+    job("score_answers", Asked(1, 4000, 30, partition="cpu"), Asked(1, 12000, 90, partition="cpu"), benchmark="code"),
+    job("answer_problems", Asked(2, 32000, 60, 1), Asked(2, 96000, 180, 1)),
+]
 
 config, partitions, nodes = scontrol.config(CONFIG), scontrol.records(PARTITIONS), scontrol.records(NODES)
 MAIN = partitions[0]
@@ -166,21 +157,44 @@ def test_a_node_that_saves_power_can_be_used(state, usable):
     assert bool(fitness.nodes_of([{"NodeName": "n1", "Partitions": "main", "State": state}], MAIN)) is usable
 
 
-def test_the_most_that_a_rule_asks_for_is_read_from_a_dry_run():
-    assert needs.needs(DRY_RUN) == [
+def test_the_most_that_the_jobs_of_a_rule_ask_for():
+    assert needs.needs(JOBS, 0) == [
         Need("answer_problems", 2, 32000, 60, 1, "", ""),
-        Need("score_answers", 1, 4000, 30, 0, "", ""),
-        Need("train_grpo", 4, 192000, 720, 1, "a100", "main", jobs=2),
+        Need("score_answers", 1, 4000, 30, 0, "", "cpu"),
+        Need("train_grpo", 8, 64000, 720, 1, "a100", "main", jobs=2),
     ]
-    assert needs.fetched(DRY_RUN, ["download_model"], "model") == ["gpt2"]
-    assert needs.fetched(DRY_RUN, ["download_problems"], "benchmark") == []
+    assert needs.needs(JOBS, -1)[2] == Need("train_grpo", 8, 192000, 2160, 1, "a100", "main", jobs=2)
+    accounts = [job("train", Asked(account=name)) for name in ("one", "other")]
+    assert [need.account for need in needs.needs(accounts, 0)] == ["one", "other"]
+
+
+def test_what_is_left_to_fetch():
+    assert needs.fetched(JOBS, ["download_model"], "model") == ["albert", "gpt2"]
+    assert needs.fetched(JOBS, ["download_problems"], "benchmark") == []
+
+
+def test_where_jobs_go():
+    assert needs.places(JOBS) == [("", "", {""}), ("cpu", "", set()), ("main", "", {"a100"})]
+    assert needs.places([job("train", *GROWN, done=True)]) == [("main", "", {"a100"})]
+    assert needs.places([job("a", Asked(partition="p", account="lab")), job("b", Asked(partition="p"))]) == [
+        ("p", "", set()),
+        ("p", "lab", set()),
+    ]
+
+
+def test_sandboxes_that_the_benchmarks_of_a_grid_name():
+    own = {"time_limit_s": 15.0, "unsafe": False}
+    blocks = {"code": {"scoring": own | {"image": "tools.sif"}}, "arithmetic": {}, "elsewhere": {"scoring": own}}
+    assert needs.sandboxes(JOBS, blocks) == [{"unsafe": False, "image": "tools.sif"}]
+    assert needs.sandboxes(JOBS, {"code": {"scoring": own}, "arithmetic": {"scoring": own}}) == [{"unsafe": False}]
+    assert needs.sandboxes(JOBS, {}) == [{}]
 
 
 LIMITS = {"cores": 8, "resources": {"gpu": 1}}
 
 
 def test_members_of_a_group_that_wait_for_each_other_run_one_after_the_other():
-    answer, score = needs.needs(DRY_RUN)[:2]
+    answer, score = Need("answer_problems", 2, 32000, 60, 1, "", ""), Need("score_answers", 1, 4000, 30, 0, "", "")
     groups = {"groups": {"answer_problems": "answers", "score_answers": "answers"}}
     assert needs.grouped([answer, score], LIMITS | groups) == [Need("group answers", 2, 32000, 90, 1, "", "")]
     assert needs.grouped([answer], LIMITS) == []
@@ -210,20 +224,17 @@ def test_members_of_a_group_that_run_side_by_side_add_up_as_in_snakemake(rules, 
     assert needs.grouped(rules, LIMITS | groups) == [asked]
 
 
-def test_config_files_are_merged_as_in_snakemake(tmp_path):
-    plain = yaml.safe_load((check.CHECKOUT / "config.yaml").read_text("utf-8"))["models"]
-    name = next(name for name, block in plain.items() if "revision" in block)
-    (tmp_path / "empty.yaml").touch()
-    (tmp_path / "mine.yaml").write_text(f"models: {{{name}: {{id: lab/mirror}}, own: {{id: lab/own}}}}\n")
-    models = check.merged([tmp_path / "empty.yaml", tmp_path / "mine.yaml"])["models"]
-    assert models == {**plain, name: {**plain[name], "id": "lab/mirror"}, "own": {"id": "lab/own"}}
+def test_members_of_a_group_that_take_turns_ask_for_the_time_of_all_and_the_rest_of_one():
+    limits = {"cores": 8, "resources": {"gpu": 1, "turn": 1}, "group-components": {"g": 8}}
+    groups = {"groups": {"score_expert_answers": "g", "probe_experts": "g"}}
+    assert needs.grouped([SCORE, PROBE], limits | groups) == [Need("group g", 4, 24000, 8 * 180, 0, "", "main")]
 
 
 @pytest.mark.parametrize("target", ["check-cluster", "plan"])
-def test_config_files_are_given_to_make(target):
-    command = ["make", "--dry-run", target, "CONFIG=a.yaml b.yaml"]
+def test_config_files_and_profiles_are_given_to_make(target):
+    command = ["make", "--dry-run", target, "CONFIG=a.yaml b.yaml", "PROFILE=mine"]
     said = subprocess.run(command, cwd=check.CHECKOUT, capture_output=True, text=True, check=True).stdout
-    assert " --configfile a.yaml b.yaml\n" in said
+    assert " --configfile a.yaml b.yaml --profile mine\n" in said
 
 
 def test_a_job_fits_if_one_node_gives_all_that_it_asks_for():
@@ -252,13 +263,51 @@ def test_a_last_attempt_that_does_not_fit_is_a_warning_and_a_first_one_a_fault()
     assert (finding.state, finding.found) == (OK, "1 rules fit, at attempt 3 too")
 
 
+SHOWN = {"config": CONFIG, "partition": PARTITIONS, "node": NODES}
+SITE = PROFILE | {"retries": 1, "groups": {}}
+
+
+def test_every_partition_that_jobs_go_to_is_looked_at(monkeypatch):
+    monkeypatch.setattr(check, "ask", SHOWN.get)
+    small = Asked(2, 1000, 10, partition="low")
+    jobs = [job("train_grpo", *GROWN), job("score_answers", small, small), job("write", Asked(partition="gone"))]
+    found = list(check.cluster(SITE, jobs, needs.places(jobs)))
+    assert [(each.what, each.state) for each in found] == [
+        ("job states", OK),
+        ("account", OK),
+        ("partition", FAIL),  # gone
+        ("partition", FAIL),  # low is down
+        ("preemption", WARN),
+        ("resources", FAIL),  # its only node is drained
+        ("partition", OK),
+        ("preemption", OK),
+        ("GPUs", OK),
+        ("resources", WARN),  # the second attempt takes 36 hours
+        ("limits", OK),
+    ]
+    assert found[2].found == "gone is not one of main, low"
+    assert found[5].found == "score_answers: no usable node"
+    assert found[9].found == "train_grpo, attempt 2: 36.0 h > MaxTime 24.0 h"
+
+
+def test_a_group_whose_jobs_go_to_different_partitions_is_a_fault(monkeypatch):
+    monkeypatch.setattr(check, "ask", SHOWN.get)
+    monkeypatch.setattr(here, "programs", lambda: dict.fromkeys(here.SLURM, "/usr/bin/it"))
+    monkeypatch.setattr(check, "login_node", lambda profile, grid: [])
+    jobs = [job("train", Asked(partition="main")), job("score", Asked(partition="low"))]
+    site = SITE | {"groups": {"train": "g", "score": "g"}, "cores": 8}
+    last = check.found(site, Grid(jobs, {}), no_job=True)[-2]
+    assert (last.what, last.state, "slurm_partition" in last.found) == ("resources", FAIL, True)
+
+
 ANSWER = {
     "token": "t",
     "host": "n1",
     "time": 1000.0,
     "gpus": "0",
     "lock": "held elsewhere",
-    "sandbox": {"kind": "unshare"},
+    "sandboxes": [{"image": None, "kind": "unshare"}],
+    "apptainer": "",
     "toolchains": [],
 }
 
@@ -273,7 +322,7 @@ ANSWER = {
         ({"time": 900.0}, "clocks", WARN),
         ({"gpus": ""}, "GPUs", WARN),
         ({"gpus": "NoDevFiles"}, "GPUs", WARN),
-        ({"sandbox": {"error": "none works here"}}, "sandbox", FAIL),
+        ({"sandboxes": [{"image": None, "error": "none works here"}]}, "sandbox", FAIL),
         ({"toolchains": ["mcs (mono-mcs)"]}, "toolchains", WARN),
     ],
 )
@@ -282,6 +331,45 @@ def test_what_a_node_answers_is_judged(changed, what, state):
     bad = [each for each in compute_node.judge({**ANSWER, **changed}, "t", 1001.0) if each.state != OK]
     assert [(each.what, each.state) for each in bad] == [(what, state)]
     assert bad[0].todo
+
+
+@pytest.mark.parametrize(
+    ("kind", "apptainer", "state", "found", "todo"),
+    [
+        ("apptainer", "/bin/apptainer", OK, "apptainer on n1, with tools.sif", ""),
+        ("bubblewrap", "", OK, "bubblewrap on n1, which comes before the image tools.sif", ""),
+        ("unshare", "", WARN, "unshare on n1, not the image tools.sif: no apptainer there", "put apptainer on PATH"),
+        ("unshare", "/bin/apptainer", WARN, "unshare on n1, not the image tools.sif", "`/bin/apptainer exec tools.sif"),
+    ],
+)
+def test_an_image_that_the_config_names_is_what_a_node_can_run(kind, apptainer, state, found, todo):
+    box = {"image": "tools.sif", "kind": kind}
+    answer = {**ANSWER, "sandboxes": [box], "apptainer": apptainer, "toolchains": ["ghc"]}
+    findings = {each.what: each for each in compute_node.judge(answer, "t", 1001.0)}
+    assert (findings["sandbox"].state, findings["sandbox"].found) == (state, found)
+    assert findings["sandbox"].todo.startswith(todo)
+    assert findings["toolchains"].state == (OK if kind == "apptainer" else WARN)  # the image has its own
+
+
+def test_a_node_of_which_no_gpu_was_asked_says_nothing_of_gpus():
+    findings = compute_node.judge({**ANSWER, "gpus": ""}, "t", 1001.0, gpu=False)
+    assert {each.state for each in findings} == {OK}
+    assert "GPUs" not in {each.what for each in findings}
+
+
+def test_a_probe_tries_the_sandbox_that_a_scorer_would(monkeypatch, tmp_path):
+    (tmp_path / "token").write_text("t")
+    boxes = [{"unsafe": False}, {"toolchains": str(tmp_path / "gone"), "image": "tools.sif"}]
+    (tmp_path / "sandboxes.json").write_text(json.dumps(boxes))
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    (tmp_path / "apptainer").write_text("#!/bin/sh\n")
+    (tmp_path / "apptainer").chmod(0o755)
+    answer = probe.answer(tmp_path)
+    plain, gone = answer["sandboxes"]
+    assert (plain["image"], "kind" in plain) == (None, True)
+    assert gone == {"image": "tools.sif", "error": f"toolchains: {tmp_path / 'gone'} is no folder"}
+    assert answer["apptainer"] == str(tmp_path / "apptainer")
+    assert (answer["token"], answer["lock"]) == ("t", "free")
 
 
 @pytest.mark.parametrize(
@@ -296,13 +384,24 @@ def test_a_probe_that_does_not_end_is_cancelled(tmp_path, monkeypatch, printed, 
     programs = tmp_path / "programs"
     programs.mkdir()
     for name, script in {
-        "sbatch": f"printf '%s' '{printed}'; exec sleep 60",
+        "sbatch": f"printf '%s' '{printed}'; touch {tmp_path}/printed; exec sleep 600",
         "scancel": f"echo $* >>{tmp_path}/cancelled",
     }.items():
         (programs / name).write_text(f"#!/bin/sh\n{script}\n")
         (programs / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
-    [finding] = compute_node.check(tmp_path, {"partition": "", "account": "", "model": ""}, within_s=1)
+
+    class Prompt(subprocess.Popen):
+        """One that has printed before anybody waits for it."""
+
+        def communicate(self, *arguments, **options):
+            end = time.monotonic() + 120
+            while not (tmp_path / "printed").exists() and time.monotonic() < end:
+                time.sleep(0.02)
+            return super().communicate(*arguments, **options)
+
+    monkeypatch.setattr(compute_node.subprocess, "Popen", Prompt)
+    [finding] = compute_node.check(tmp_path, tmp_path, Place("", "", frozenset({""})), [{}], within_s=1)
     assert (finding.what, finding.state, finding.found) == ("job on a node", WARN, found)
     said = Path(tmp_path, "cancelled")
     assert (said.read_text().splitlines() if said.exists() else []) == cancelled

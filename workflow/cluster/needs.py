@@ -1,17 +1,16 @@
-"""What the workflow's jobs ask SLURM for, and what it would fetch, from the output of a dry run."""
+"""What the jobs of a grid ask SLURM for, where they go, and what they would fetch."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations_with_replacement
 from types import SimpleNamespace
+from typing import NamedTuple
 
-from snakemake.resources import GroupResources, Resources
+from snakemake.resources import GroupResources, Resource, Resources
 
-# In a group of jobs every line stands four spaces further in.
-BLOCK = re.compile(r"^(?P<in> *)(localrule|rule) (\w+):\n((?:(?P=in) +.*\n)+)", re.MULTILINE)
+from dag.jobs import NAMES, Job
 
 
 @dataclass(frozen=True)
@@ -25,46 +24,57 @@ class Need:
     gpus: int
     model: str
     partition: str
+    account: str = ""
     jobs: int = 1
 
-    def __str__(self) -> str:
-        gpu = f", {self.gpus} GPU {self.model}".rstrip() if self.gpus else ""
-        return f"{self.rule}: {self.cpus} CPUs, {self.megabytes / 1000:.0f} GB, {self.minutes / 60:.1f} h{gpu}"
+
+class Place(NamedTuple):
+    """Where jobs are sent: partition and account, "" for the site's own choice.
+
+    models: the kinds of GPU that they ask for there, "" for any; none where no job wants a GPU.
+    """
+
+    partition: str
+    account: str
+    models: frozenset[str]
 
 
-def needs(dry_run: str) -> list[Need]:
-    """Return, per rule and partition, the most that its jobs ask for; rules that run on the login node are left out."""
-    most: dict[tuple[str, str, str], Need] = {}
-    for _, where, rule, block in BLOCK.findall(dry_run):
-        if where == "rule" and (resources := re.search(r"^ +resources: (.*)$", block, re.MULTILINE)):
-            asked = dict(item.split("=", 1) for item in resources[1].split(", ") if "=" in item)
-            threads = re.search(r"^ +threads: (\d+)$", block, re.MULTILINE)
-            need = Need(
-                rule,
-                int(threads[1]) if threads else 1,
-                int(asked.get("mem_mb", 0)),
-                int(asked.get("runtime", 0)),
-                int(asked.get("gpu", 0)),
-                asked.get("gpu_model", ""),
-                asked.get("slurm_partition", ""),
-            )
-            key = (rule, need.partition, need.model)
+def needs(jobs: Iterable[Job], attempt: int) -> list[Need]:
+    """Return, per rule, partition, account and model, the most that any of its jobs that are left asks for.
+
+    attempt: which of the attempts that were planned, -1 for the last. Rules that run on the login node are left out.
+    """
+    most: dict[tuple[str, ...], Need] = {}
+    for job in jobs:
+        if job.submitted and not job.done:
+            need = Need(job.rule, *job.asked[attempt])
+            key = (need.rule, need.partition, need.account, need.model)
             known = most.get(key)
             most[key] = replace(_larger(known, need), jobs=known.jobs + 1) if known else need
     return sorted(most.values(), key=lambda need: need.rule)
 
 
+def places(jobs: Iterable[Job]) -> list[Place]:
+    """Return where the jobs of a grid go, those that are done too."""
+    models: dict[tuple[str, str], set[str]] = {}
+    for asked in {asked for job in jobs if job.submitted for asked in job.asked}:
+        here = models.setdefault((asked.partition, asked.account), set())
+        here.update([asked.model] if asked.gpus else [])
+    return [Place(*key, frozenset(names)) for key, names in sorted(models.items())]
+
+
 def grouped(alone: Iterable[Need], profile: Mapping[str, object]) -> list[Need]:
     """Return the most that an allocation of each of the profile's groups asks for, as Snakemake adds up its members.
 
-    Members run side by side as far as the profile's cores and GPUs allow. A group with a size (group-components) joins
-    so many jobs, none of which waits for another; one without joins one job of each rule, one after the other.
+    Members run side by side as far as the profile's cores, GPUs and turns allow. A group with a size (group-components)
+    joins so many jobs, none of which waits for another; one without joins one job of each rule, one after the other.
     """
     members: dict[str, list[Need]] = {}
     for need in alone:
         if group := profile.get("groups", {}).get(need.rule):
             members.setdefault(group, []).append(need)
-    limits = Resources.from_mapping({**profile.get("resources", {}), "_cores": profile.get("cores")})
+    most = Resources.from_mapping(profile.get("resources", {}))
+    limits = Resources({**most, "_cores": Resource("_cores", profile.get("cores"))})
     found = []
     for group, rules in members.items():
         if size := profile.get("group-components", {}).get(group):
@@ -87,13 +97,13 @@ def _together(name: str, levels: Iterable[Iterable[Need]], limits: Resources) ->
     jobs = [[SimpleNamespace(resources=_resources(need), pipe_group=None) for need in level] for level in levels]
     asked = GroupResources.basic_layered(jobs, limits, run_local=False)
     numbers = (asked[resource] for resource in ("_cores", "mem_mb", "runtime", "gpu"))
-    return Need(name, *numbers, asked.get("gpu_model", ""), asked.get("slurm_partition", ""))
+    return Need(name, *numbers, *(asked.get(resource, "") for resource in NAMES))
 
 
 def _resources(need: Need) -> dict[str, int | str]:
-    amounts = {"_cores": need.cpus, "mem_mb": need.megabytes, "runtime": need.minutes, "gpu": need.gpus}
-    names = {"gpu_model": need.model, "slurm_partition": need.partition}
-    return amounts | {resource: name for resource, name in names.items() if name}
+    amounts = {"_cores": need.cpus, "mem_mb": need.megabytes, "runtime": need.minutes, "gpu": need.gpus, "turn": 1}
+    names = zip(NAMES, (need.model, need.partition, need.account), strict=True)
+    return amounts | {resource: name for resource, name in names if name}
 
 
 def _larger(one: Need, other: Need) -> Need:
@@ -101,8 +111,19 @@ def _larger(one: Need, other: Need) -> Need:
     return replace(one, **{name: max(getattr(one, name), getattr(other, name)) for name in amounts})
 
 
-def fetched(dry_run: str, rules: Iterable[str], wildcard: str) -> list[str]:
-    """Return the values of a wildcard in the jobs of these rules."""
-    blocks = [block for _, _, rule, block in BLOCK.findall(dry_run) if rule in rules]
-    found = (re.search(rf"^ +wildcards: .*\b{wildcard}=([^,\n]+)", block, re.MULTILINE) for block in blocks)
-    return sorted(match[1] for match in found if match)
+def fetched(jobs: Iterable[Job], rules: Iterable[str], wildcard: str) -> list[str]:
+    """Return the values of a wildcard in the jobs of these rules that are left."""
+    return sorted({job.wildcards[wildcard] for job in jobs if job.rule in rules and not job.done})
+
+
+def sandboxes(jobs: Iterable[Job], benchmarks: Mapping[str, Mapping]) -> list[dict[str, object]]:
+    """Return, each once, how programs of the grid's benchmarks are to be shut in: unsafe, toolchains, image.
+
+    benchmarks: the config's blocks. Where none has options of its own: one without any, the scorers' own choice.
+    """
+    names = sorted({job.wildcards["benchmark"] for job in jobs if job.submitted and "benchmark" in job.wildcards})
+    blocks = [benchmarks.get(name, {}).get("scoring") for name in names]
+    found = [
+        {key: block[key] for key in ("unsafe", "toolchains", "image") if key in block} for block in blocks if block
+    ]
+    return [block for place, block in enumerate(found) if block not in found[:place]] or [{}]

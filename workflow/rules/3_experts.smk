@@ -54,6 +54,7 @@ rule probe_experts:
     resources:
         mem_mb=growing(8000),
         runtime=growing(20),
+        turn=1,
     params:
         cell=cell(grid.probe_cell),
         code=code("slmcollab.steps.probe_experts"),

@@ -46,6 +46,7 @@ rule score_expert_answers:
     resources:
         mem_mb=growing(4000),
         runtime=growing(60),
+        turn=1,
     params:
         cell=cell(grid.expert_scores_cell),
         code=code("slmcollab.steps.score_expert_answers", "slmcollab.scoring.{scorer}"),

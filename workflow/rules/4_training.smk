@@ -101,6 +101,7 @@ rule score_answers:
     resources:
         mem_mb=growing(4000),
         runtime=growing(30),
+        turn=1,
     params:
         cell=cell(grid.score_cell),
         code=code("slmcollab.steps.score_answers", "slmcollab.scoring.{scorer}"),

@@ -32,6 +32,7 @@ rule analyse_attention:
         gpu=1,
         mem_mb=growing(32000),
         runtime=growing(60),
+        turn=1,
     params:
         cell=cell(grid.attention_cell),
         code=code("slmcollab.steps.analyse_attention", "slmcollab.context.{operator}", "slmcollab.scoring.{scorer}"),
