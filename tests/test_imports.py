@@ -7,7 +7,8 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
-from code_digest import imported_names, modules
+
+from slmcollab.code_digest import imported_names, modules
 
 WORKFLOW = Path(__file__).parents[1] / "workflow"
 FILES = modules(WORKFLOW)
@@ -16,7 +17,18 @@ STEPS = sorted(name for name in FILES if name.startswith("slmcollab.steps."))
 PARSE_TIME = sorted(WORKFLOW.glob("*.py"))  # what Snakemake imports, again in every job
 
 LAYERS = [  # a module imports from its own layer and from those above it in this list
-    {"artifacts", "checkpoints", "choice", "digests", "made_by", "seeding", "snapshots", "usage", "whole"},
+    {
+        "artifacts",
+        "checkpoints",
+        "choice",
+        "code_digest",
+        "digests",
+        "made_by",
+        "seeding",
+        "snapshots",
+        "usage",
+        "whole",
+    },
     {"models", "generation", "benchmarks", "scoring"},
     {"experts", "context", "protocol", "graph"},
     {"rl", "supervision", "marl", "search", "teams"},

@@ -36,7 +36,10 @@ def made():
         data=[DATA],
         packages={"torch": ["2.13.0"]},
         seeds={"slices": [0, 1]},
-        codes={"train": ["c1", "c2"], "plot": ["c3"]},
+        codes={
+            "train": {"c2": ["steps.train", "scoring.exact"], "c1": ["steps.train"]},
+            "plot": {"c3": ["steps.plot"]},
+        },
         jobs=jobs,
         commit="abc-dirty",
     )
@@ -90,7 +93,10 @@ def test_software_seeds_and_code_are_named(entities):
     assert workflow["version"] == "abc-dirty"
     assert entities["#package/torch"]["version"] == ["2.13.0"]
     assert values(entities["#run"], entities) == {"seeds of slices": [0, 1]}
-    assert values(entities["#rule/train"], entities) == {"code digests": ["c1", "c2"]}
+    assert values(entities["#rule/train"], entities) == {
+        "code digest of steps.train": "c1",
+        "code digest of steps.train scoring.exact": "c2",
+    }
 
 
 def test_machines_are_counted_and_unknown_ones_are_not_invented(entities):

@@ -1,18 +1,22 @@
 """Every digest behind a table is recomputed: through scores, records, manifests and the headers of features."""
 
-import json
-
 import pytest
 import torch
 
 from slmcollab.artifacts import ArtifactError, digest, read_json, write_json
 from slmcollab.digests import digests
 from slmcollab.experts.features import write_features
+from slmcollab.report.faults import EVERY, Fault
 from slmcollab.report.provenance import refer
-from slmcollab.report.verification import EVERY, find, read_manifests, verify
+from slmcollab.report.verification import read_manifests, verify
 
 HEADER = {"expert": "toy", "id": "", "revision": "", "code": "abc", "truncated": "0"}
 ONE, TWO = "musketeers sums single none", "musketeers sums hidden_state toy"
+TABLE = """\
+paper,benchmark,method,team,metric,mean,std,n_seeds
+musketeers,sums,single,none,accuracy,50.00,,1
+musketeers,sums,hidden_state,toy,accuracy,50.00,,1
+"""
 
 
 @pytest.fixture
@@ -21,7 +25,9 @@ def results(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = (tmp_path / "made").relative_to(tmp_path)
     (folder / "weights").mkdir(parents=True)
-    for name in ("table.csv", "own.csv", "published.csv", "problems.jsonl", "corpus.jsonl", "weights/model.bin"):
+    for name in ("table.csv", "own.csv"):
+        (folder / name).write_text(TABLE)
+    for name in ("published.csv", "problems.jsonl", "corpus.jsonl", "weights/model.bin"):
         (folder / name).write_text(f"{name}\n")
     files = {"model.bin": digest(folder / "weights/model.bin")}
     manifest = {"architecture": "Toy", "model": "toy", "files": files, **digests(folder / "corpus.jsonl")}
@@ -38,11 +44,14 @@ def results(tmp_path, monkeypatch):
 def scored(folder, method, team, features):
     """Write a run and its scores; return the record of the cell."""
     run, scores = folder / f"{method}.run.json", folder / f"{method}.json"
-    write_json(run, {"seed": 0, **digests(folder / "problems.jsonl", *features)})
-    told = {"policy": "toy", "experts": [], "seed": 0, "provenance": digests(run)}
-    write_json(scores, told)
-    key = {"paper": "musketeers", "benchmark": "sums", "method": method, "team": team}
-    return {**key, "scores": [{**refer(scores), **told}]}
+    problems = folder / "problems.jsonl"
+    ran = {"seed": 0, "code": f"code of {method}", "inputs": {"problems": digest(problems)}}
+    write_json(run, ran | digests(problems, *features))
+    origin = {"run": read_json(run), "code": {"answers": ran["code"]}, **digests(run, problems)}
+    told = {"policy": "toy", "experts": [], "seed": 0, "provenance": origin}
+    key = {"benchmark": "sums", "method": method, "team": team}
+    write_json(scores, {**key, **told, "metrics": {"accuracy": 50.0}})
+    return {"paper": "musketeers", **key, "metrics": ["accuracy"], "seeds": [0], "scores": [{**refer(scores), **told}]}
 
 
 BEHIND = {
@@ -69,6 +78,11 @@ def test_all_that_was_recorded_is_read(results):
     found = check(results)
     assert found.faults == []
     assert found.files == {str(results / name): digest(results / name) for name in BEHIND}
+    assert found.codes == {
+        "code of single": str(results / "single.run.json"),
+        "code of hidden_state": str(results / "hidden_state.run.json"),
+        "abc": str(results / "toy.safetensors"),
+    }
 
 
 @pytest.mark.parametrize("name", BEHIND)
@@ -103,9 +117,9 @@ def test_two_records_that_disagree_are_both_held_against_the_file(results):
 def test_scores_that_lead_nowhere_or_say_other_things_than_the_provenance_are_faults(results):
     record = read_json(results / "provenance.json")
     record["cells"][0]["scores"][0]["policy"] = "another"
-    silent = {"policy": "toy", "experts": [], "seed": 0, "provenance": {}}
+    silent = read_json(results / "hidden_state.json") | {"provenance": {}}
     write_json(results / "hidden_state.json", silent)
-    record["cells"][1]["scores"][0] |= {**refer(results / "hidden_state.json"), **silent}
+    record["cells"][1]["scores"][0] |= {**refer(results / "hidden_state.json"), "provenance": {}}
     write_json(results / "provenance.json", record)
     other, nowhere = check(results).faults
     assert (other.path, other.cells) == ("provenance.json", {ONE})
@@ -133,6 +147,42 @@ def test_manifests_are_found_however_deep(results):
     assert read_manifests(results / "provenance.json", results.parent) == [read_json(results / "manifest.json")]
 
 
-def test_a_key_is_found_at_any_depth():
-    content = json.loads('{"a": [{"k": 1}, {"b": {"k": {"k": 2}}}], "k": null}')
-    assert list(find(content, "k")) == [1, {"k": 2}, None]
+def test_a_file_that_a_record_names_by_label_alone_is_missed(results):
+    run = read_json(results / "single.run.json")
+    del run["digests"][str(results / "problems.jsonl")]
+    write_json(results / "single.run.json", run)
+    record = read_json(results / "provenance.json")
+    scores = read_json(results / "single.json")
+    scores["provenance"] |= {"run": run, **digests(results / "single.run.json")}
+    write_json(results / "single.json", scores)
+    record["cells"][0]["scores"][0] |= {**refer(results / "single.json"), "provenance": scores["provenance"]}
+    write_json(results / "provenance.json", record)
+    told = {(fault.path, fault.told) for fault in check(results).faults}
+    silent = "names no path of its inputs/problems"
+    assert told == {(str(results / "single.run.json"), silent), (str(results / "single.json"), silent)}
+
+
+@pytest.mark.parametrize(
+    ("key", "cut", "told"),
+    [
+        ("run", None, "names no path of its run"),
+        ("digests", "single.run.json", "names no path of its run"),
+        ("code", "answers", "names no record of its answers"),
+    ],
+)
+def test_a_run_of_which_scores_hold_no_true_copy_or_no_path_is_missed(results, key, cut, told):
+    scores, record = read_json(results / "single.json"), read_json(results / "provenance.json")
+    if key == "digests":
+        del scores["provenance"]["digests"][str(results / cut)]
+    else:
+        scores["provenance"][key] |= {cut or "seed": 1}
+    write_json(results / "single.json", scores)
+    record["cells"][0]["scores"][0] |= {**refer(results / "single.json"), "provenance": scores["provenance"]}
+    write_json(results / "provenance.json", record)
+    assert Fault(str(results / "single.json"), told, frozenset([ONE])) in check(results).faults
+
+
+def test_a_fault_is_one_line_that_ends_in_what_rests_on_it():
+    assert str(Fault("a.json", "cut", frozenset([TWO, ONE]))) == f"a.json: cut; behind {TWO}; {ONE}"
+    assert str(Fault("a.json", "cut", frozenset([TWO, EVERY]))) == "a.json: cut; behind every cell"
+    assert str(Fault("a.json", "cut")) == "a.json: cut"

@@ -26,9 +26,9 @@ OTHERS = (
 )
 
 
-def verified(checkout, *, fails=False):
+def verified(checkout, *options, fails=False):
     """Return what the step prints, run from the run's folder."""
-    command = [sys.executable, "-m", "slmcollab.steps.verify_provenance", "results/"]
+    command = [sys.executable, "-m", "slmcollab.steps.verify_provenance", "results/", *options]
     environment = checkout.environment() | {"PYTHONPATH": str(checkout.folder / "workflow")}
     done = subprocess.run(command, cwd=checkout.run, env=environment, capture_output=True, text=True)
     assert done.returncode == int(fails), done.stdout + done.stderr
@@ -50,9 +50,7 @@ def test_one_byte_of_any_file_behind_table1_is_noticed(checkout):
 
 
 def test_the_step_says_what_differs_and_what_depends_on_it(checkout):
-    assert re.search(
-        r"^\d\d files checked, all as recorded; table1\.provenance\.json [0-9a-f]{64}$", verified(checkout)
-    )
+    assert re.search(r"^\d+ files checked, all as recorded; table1\.provenance\.json [0-9a-f]{64}$", verified(checkout))
     weights = "results/models/toy_math/weights/model.safetensors"
     (checkout.run / weights).open("ab").write(b"\0")
     (checkout.run / "results/table1.csv").unlink()
@@ -65,6 +63,34 @@ def test_the_step_says_what_differs_and_what_depends_on_it(checkout):
     assert ", 2 not as recorded; " in said
     (checkout.run / "results/table1.provenance.json").write_text("{")
     assert "table1.provenance.json" in verified(checkout, fails=True)
+
+
+def test_what_is_cut_out_or_is_no_part_of_table1_is_noticed_too(checkout):
+    results = checkout.run / "results"
+    (results / "musketeers/figure4.png").open("ab").write(b"\0")
+    (results / "musketeers/table1.tex").unlink()
+    provenance = json.loads((results / "table1.provenance.json").read_text())
+    cut = provenance["cells"].pop()
+    (results / "table1.provenance.json").write_text(json.dumps(provenance))
+    lines = verified(checkout, fails=True).splitlines()
+    cell = " ".join(cut[key] for key in ("paper", "benchmark", "method", "team"))
+    assert lines[0] == f"table1.provenance.json: does not tell of a cell that results/table1.csv shows; behind {cell}"
+    assert [line.partition(":")[0] for line in lines[1:-1]] == [
+        *("results/musketeers/figure4.png", "results/musketeers/table1.tex", "results/table1.provenance.json")
+    ]
+
+
+def test_other_code_than_the_checkouts_is_named_and_fails_unless_any_is_taken(checkout):
+    module = checkout.folder / "workflow/slmcollab/rl/history.py"
+    module.write_text(module.read_text() + "# A comment.\n")
+    assert ", all as recorded; " in verified(checkout)
+    module.write_text(module.read_text() + "UNUSED = 1\n")
+    said = verified(checkout, fails=True)
+    assert re.search(r", all as recorded, \d+ of other code \(", said)
+    rules = set(re.findall(r"^rule (\w+): ran with other code of .* than there is now$", said, re.M))
+    assert "train_grpo" in rules
+    assert not rules & {"score_answers", "make_table1", "train_toy_model"}
+    assert re.search(r", all as recorded, \d+ of other code; ", verified(checkout, "--any-code"))
 
 
 @pytest.fixture
@@ -84,8 +110,10 @@ def test_the_record_names_the_models_data_seeds_and_code_of_the_grid(finished, r
     assert values(record["#data/toy_sums"], record)["data_seed"] == 42
     assert values(record["#run"], record) == {"seeds of musketeers": [0, 1]}
     run = json.loads((finished.run / "results/musketeers/toy_sums/hidden_state/toy/seed0/run.json").read_text())
-    assert run["code"] in values(record["#rule/train_grpo"], record)["code digests"]
-    assert len(values(record["#rule/train_grpo"], record)["code digests"]) == 3  # single, hidden_state, routing
+    codes = values(record["#rule/train_grpo"], record)
+    trained = "slmcollab.steps.train_grpo slmcollab.context.hidden_state slmcollab.scoring.exact"
+    assert codes[f"code digest of {trained}"] == run["code"]
+    assert len(codes) == 3  # single, hidden_state, routing
     assert {name: record[f"#package/{name}"]["version"] for name in run["packages"]} == {
         name: [version] for name, version in run["packages"].items()
     }

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from code_digest import code_digest, modules, reached
+
+from slmcollab.code_digest import code_digest, modules, reached
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
 PACKAGE = {
@@ -147,9 +148,8 @@ def test_a_file_that_is_no_python_is_named(digest, text):
 
 def test_the_digest_does_not_depend_on_the_process():
     name = "slmcollab.artifacts"
-    program = (
-        f"from pathlib import Path; from code_digest import code_digest; print(code_digest({name!r}, root=Path()))"
-    )
+    program = "from pathlib import Path; from slmcollab.code_digest import code_digest; "
+    program += f"print(code_digest({name!r}, root=Path()))"
     printed = {
         subprocess.run(
             [sys.executable, "-c", program], cwd=WORKFLOW, env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
@@ -160,7 +160,7 @@ def test_the_digest_does_not_depend_on_the_process():
 
 
 def test_the_module_itself_needs_nothing_but_the_standard_library():
-    tree = ast.parse((WORKFLOW / "code_digest.py").read_text())
+    tree = ast.parse((WORKFLOW / "slmcollab/code_digest.py").read_text())
     names = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     names += [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
     assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names

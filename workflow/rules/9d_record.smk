@@ -9,8 +9,11 @@ rule write_run_record:
     # train again for one that is lost.
     input:
         of_papers(RECORDS),
-        made=["results/table1.csv", *of_papers(TABLES), *of_papers(FIGURES)],
-        resources="results/table_resources.csv",
+        made=[
+            *expand("results/{table}.{suffix}", table=["table1", "table_resources"], suffix=PAGED),
+            *of_papers(TABLES),
+            *of_papers(FIGURES),
+        ],
         provenance="results/table1.provenance.json",
         data=expand("results/data/{benchmark}/manifest.json", benchmark=listed_benchmarks()),
     output:

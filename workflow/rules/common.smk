@@ -18,8 +18,8 @@ import slices_cells
 import slices_grid as slices
 import slices_results as teams_shown
 from cluster import driver
-from code_digest import code_digest
 from slmcollab import choice
+from slmcollab.code_digest import code_digest
 
 # Repository files are inputs by a path relative to the working directory, so that moving a checkout reruns nothing.
 ROOT = os.path.relpath(os.path.realpath(workflow.basedir))
@@ -91,6 +91,9 @@ def cell(function):
     return lambda wildcards: grid.as_json(function(config, **{name: wildcards[name] for name in names}))
 
 
+MODULES = {}  # digest of code -> the modules whose code it is
+
+
 def code(*names):
     """Return a params function: the digest of these modules and of all they import; {operator}, {loader}, {scorer} and {team} are filled in."""
 
@@ -102,18 +105,21 @@ def code(*names):
             chosen |= config["methods"][wildcards.method]
         if "system" in wildcards.keys():
             chosen["team"] = slices.method_of(config, wildcards.system)
-        return code_digest(*(name.format_map(chosen) for name in names), root=PACKAGE.parent)
+        modules = [name.format_map(chosen) for name in names]
+        found = code_digest(*modules, root=PACKAGE.parent)
+        MODULES[found] = modules
+        return found
 
     return digest
 
 
 def codes():
-    """Return the digests of the code of this plan's jobs, finished ones too, by rule; several where jobs choose."""
+    """Return the digests of the code of this plan's jobs, finished ones too, by rule, each with the modules that it is of."""
     found = {}
     for job in workflow.dag.jobs:
         if job.rule.name != "write_run_record" and "code" in job.params.keys():
-            found.setdefault(job.rule.name, set()).add(job.params.code)
-    return {name: sorted(digests) for name, digests in found.items()}
+            found.setdefault(job.rule.name, {})[job.params.code] = MODULES[job.params.code]
+    return found
 
 
 def save_every(wildcards, threads):

@@ -42,6 +42,11 @@ def cell_provenance(
     return records
 
 
+def name_of(cell: Mapping[str, str]) -> str:
+    """Return what a cell is called, from its record or from a row of it."""
+    return " ".join(str(cell.get(key)) for key in ("paper", *KEY))
+
+
 def refer(path: Path) -> dict[str, str]:
     """Return {path, sha256} of a file."""
     return {"path": path.as_posix(), "sha256": digest(path)}

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from slmcollab.report.verification import find
+from slmcollab.report.records import find
 
 CONTEXT = ["https://w3id.org/ro/crate/1.1/context", {"sha256": "https://schema.org/sha256"}]
 NAME = "ro-crate-metadata.json"
@@ -29,7 +29,10 @@ FORMATS = {
     "tex": "application/x-tex",
 }
 PROFILES = {"Process Run Crate": "https://w3id.org/ro/wfrun/process/0.5"}
+RULE = "#rule/"  # begins the @id of a rule
+CODE_OF = "code digest of "  # begins the name of a property of a rule; the modules follow
 Entity = dict[str, Any]
+Codes = Mapping[str, Mapping[str, Sequence[str]]]
 
 
 class Jobs(NamedTuple):
@@ -77,14 +80,15 @@ def crate(
     data: Iterable[Mapping[str, Any]],
     packages: Mapping[str, Sequence[str]],
     seeds: Mapping[str, Sequence[int]],
-    codes: Mapping[str, Iterable[str]],
+    codes: Codes,
     jobs: Iterable[Jobs],
     commit: str | None,
 ) -> Entity:
     """Return the content of NAME.
 
     date: of the record, ISO 8601; files: path below the results -> sha256; models and data:
-    their manifests; packages: name -> versions that runs recorded; seeds: paper -> seeds; codes: rule -> code digests.
+    their manifests; packages: name -> versions that runs recorded; seeds: paper -> seeds; codes: rule -> {code digest:
+    the modules whose code it is}.
     """
     entities = _Entities()
     used = [*map(entities.model, models), *map(entities.data, data)]
@@ -121,7 +125,7 @@ class _Entities:
         return self.add(f"{owner}/{name}".replace(" ", "_"), "PropertyValue", **{"name": name, "value": flat} | about)
 
     def workflow(
-        self, packages: Mapping[str, Sequence[str]], codes: Mapping[str, Iterable[str]], commit: str | None
+        self, packages: Mapping[str, Sequence[str]], codes: Codes, commit: str | None
     ) -> tuple[Entity, dict[str, Entity]]:
         """Return the workflow, and its rules by name."""
         rules = {rule: self.rule(rule, found) for rule, found in sorted(codes.items())}
@@ -148,9 +152,10 @@ class _Entities:
     def package(self, name: str, versions: Sequence[str]) -> Entity:
         return self.add(f"#package/{name}", "SoftwareApplication", name=name, version=versions)
 
-    def rule(self, name: str, codes: Iterable[str]) -> Entity:
-        told = [self.property(f"#rule/{name}", "code digests", list(codes))]
-        return self.add(f"#rule/{name}", "SoftwareApplication", name=name, additionalProperty=told)
+    def rule(self, name: str, codes: Mapping[str, Sequence[str]]) -> Entity:
+        named = sorted((" ".join(modules), sha256) for sha256, modules in codes.items())
+        told = [self.property(f"{RULE}{name}", f"{CODE_OF}{modules}", sha256) for modules, sha256 in named]
+        return self.add(f"{RULE}{name}", "SoftwareApplication", name=name, additionalProperty=told)
 
     def jobs(self, jobs: Jobs, rule: Entity | None) -> Entity:
         owner = f"#jobs/{jobs.rule}"

@@ -1,4 +1,4 @@
-"""Whether the files behind table 1 are still those that it was made from: run by hand, in a finished run."""
+"""Whether the results are still those that were made, and with which code: run by hand, in a finished run."""
 
 import os
 import sys
@@ -7,29 +7,39 @@ from pathlib import Path
 import tyro
 
 from slmcollab.artifacts import ArtifactError, digest
-from slmcollab.report.verification import EVERY, verify
+from slmcollab.report.record_check import check_record
+from slmcollab.report.verification import verify
 
 NAME = "table1.provenance.json"
+ROOT = Path(__file__).parents[2]  # of the package: its code is the one that there is now
 
 
-def main(folder: tyro.conf.Positional[Path], /) -> None:
-    """Recompute every digest that the provenance of table 1 leads to and print what differs, one line each; folder:
-    the results. Exits with 1 where something differs or is missing.
+def main(folder: tyro.conf.Positional[Path], /, *, any_code: bool = False) -> None:
+    """Recompute every digest that the provenance of table 1 and the record of the run lead to and print what differs,
+    one line each. Exits with 1 where something differs or is missing.
 
-    Code digests are not recomputed: the code may have moved on. The provenance file is where the chain starts: its own
-    digest, printed last, has to be kept elsewhere.
+    The provenance is where the chain starts: its own digest, printed last, has to be kept elsewhere.
+
+    Args:
+        folder: the results.
+        any_code: what was made with other code than this checkout's, or with code that is not known, is only printed.
     """
-    base = Path(os.path.abspath(folder)).parent
+    results = Path(os.path.abspath(folder))
     try:
-        check = verify(folder / NAME, base)
+        files, codes, faults = verify(results / NAME, results.parent)
+        recorded = check_record(results, codes, ROOT)
     except ArtifactError as error:
         sys.exit(str(error))
-    for fault in check.faults:
-        cells = EVERY if EVERY in fault.cells else "; ".join(sorted(fault.cells))
-        print(f"{fault.path}: {fault.told}; behind {cells}")
-    said = f"{len(check.faults)} not as recorded" if check.faults else "all as recorded"
-    print(f"{len(check.files)} files checked, {said}; {NAME} {digest(folder / NAME)}")
-    if check.faults:
+    known = {fault.path for fault in faults}
+    faults += [fault for fault in recorded.faults if fault.path not in known]
+    for fault in [*faults, *recorded.code]:
+        print(fault)
+    said = f"{len(faults)} not as recorded" if faults else "all as recorded"
+    if recorded.code:
+        advice = "" if any_code else " (the workflow makes these again, --any-code takes them as they are)"
+        said += f", {len(recorded.code)} of other code{advice}"
+    print(f"{len(files | recorded.files)} files checked, {said}; {NAME} {digest(results / NAME)}")
+    if faults or (recorded.code and not any_code):
         sys.exit(1)
 
 
