@@ -74,12 +74,12 @@ def test_what_is_left_of_broken_ones_is_removed(tmp_path):
 
 
 HOLDER = """
-import sys, time
+import sys
 from pathlib import Path
 from slmcollab.checkpoints import one_writer
 with one_writer(Path(sys.argv[1]), "4711"):
     print("held", flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
 
 
@@ -89,6 +89,7 @@ def test_a_second_writer_is_told_who_holds_the_lock_until_that_one_is_killed(tmp
     holder = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(HOLDER), str(folder)],
         env={"PYTHONPATH": package},
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -93,7 +93,7 @@ def test_offline_with_an_empty_cache_fails_once_and_says_what_to_do(tmp_path):
         env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "cache")},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert result.returncode != 0
     last = result.stderr.strip().splitlines()[-1]

@@ -1,18 +1,25 @@
 """A checkout, a cluster, and the way to run the one on the other."""
 
+import contextlib
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
-from slurm import Cluster, wait_until
+from halting import halted, halting
+
+from slurm import Cluster
 
 HERE = Path(__file__).parent
 LIMIT = 900  # seconds for one Snakemake
+CHECKPOINT = "*/*/complete.json"  # in a training's folder of checkpoints
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,38 @@ class OnSlurm:
     def jobs(self, **having: str) -> list[dict[str, str]]:
         """Return the jobs of this checkout, as Cluster.jobs does."""
         return self.cluster.jobs(WorkDir=str(self.run.resolve()), **having)
+
+
+class Wish(NamedTuple):
+    """What a job or a group asks for."""
+
+    gpus: int
+    cpus: int
+    mem_mb: int
+    minutes: int
+
+
+def asked(job: dict[str, str]) -> Wish:
+    cpus, memory, unit = re.search(r"cpu=(\d+),mem=([\d.]+)([MG])", job["TRES"]).groups()
+    days, hours, minutes = re.match(r"(?:(\d+)-)?(\d+):(\d+):", job["TimeLimit"]).groups(default="0")
+    gpus = int(job.get("TresPerJob", "gres:gpu:0").removeprefix("gres:gpu:"))
+    mem_mb = int(float(memory) * {"M": 1, "G": 1024}[unit])
+    return Wish(gpus, int(cpus), mem_mb, (24 * int(days) + int(hours)) * 60 + int(minutes))
+
+
+def purpose(job: dict[str, str], names: Iterable[str]) -> str:
+    """Return which of these rules and groups a job is of."""
+    return next(name for name in names if job["Comment"].startswith(f"rule_{name}_"))
+
+
+def most_at_once(jobs: list[dict[str, str]]) -> int:
+    """Return the largest number of jobs that ran at one time."""
+    starts = Counter(datetime.fromisoformat(job["StartTime"]) for job in jobs)
+    starts.subtract(Counter(datetime.fromisoformat(job["EndTime"]) for job in jobs))
+    running = [0]
+    for time in sorted(starts):
+        running.append(running[-1] + starts[time])
+    return max(running)
 
 
 @dataclass(frozen=True)
@@ -93,20 +132,19 @@ class Held:
     step: int
 
 
+def freezing(on_slurm: OnSlurm) -> contextlib.AbstractContextManager[None]:
+    """Let trainings that start within the block freeze at their first checkpoint: what comes finds them half-way."""
+    return halting(on_slurm.folder / "workflow", "train_grpo", CHECKPOINT)
+
+
 def hold(training: Training, on_slurm: OnSlurm, snakemake: subprocess.Popen) -> Held:
-    """Freeze a training as soon as it has a checkpoint, so that what happens next always finds it half-way."""
+    """Return a training that freezes (see `freezing`), once it does."""
     folder = on_slurm.run / "checkpoints/musketeers" / training.path
-
-    def saved() -> bool:
-        assert snakemake.poll() is None, f"Snakemake ended before {training.path} had a checkpoint"
-        return any(folder.glob("*/*/complete.json"))
-
-    wait_until(saved, f"a checkpoint in {folder}", LIMIT)
+    process = halted(folder, snakemake)
     holder = json.loads((folder / "holder.json").read_text())
-    os.kill(holder["pid"], signal.SIGSTOP)
     assert not (on_slurm.run / training.target).exists()
-    steps = [int(marker.parent.name.removeprefix("checkpoint-")) for marker in folder.glob("*/*/complete.json")]
-    return Held(holder["job"], holder["pid"], max(steps))
+    steps = [int(marker.parent.name.removeprefix("checkpoint-")) for marker in folder.glob(CHECKPOINT)]
+    return Held(holder["job"], process.pid, max(steps))
 
 
 TRAININGS = [Training(*run, seed) for run in (("single", "none"), ("hidden_state", "toy")) for seed in (0, 1, 2)]

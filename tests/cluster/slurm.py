@@ -70,7 +70,7 @@ def missing_programs() -> list[str]:
     return [name for name in PROGRAMS if not any((folder / name).is_file() for folder in folders)]
 
 
-def wait_until(holds: Callable[[], object], what: str, seconds: float = 60.0) -> object:
+def wait_until(holds: Callable[[], object], what: str, seconds: float = 300.0) -> object:
     """Return what `holds` returns once that is true. Raises TimeoutError naming `what` after `seconds`."""
     end = time.monotonic() + seconds
     while not (value := holds()):
@@ -144,7 +144,7 @@ class Cluster:
 
     def block(self, node: str, seconds: int) -> str:
         """Return the id of a job of the partition main that wants a node's GPU for a while: its user gives way."""
-        wish = ["--partition=main", f"--nodelist={node}", "--gpus=1", "--mem=100", "--time=5", "--job-name=blocker"]
+        wish = ["--partition=main", f"--nodelist={node}", "--gpus=1", "--mem=100", "--time=60", "--job-name=blocker"]
         return self.run("sbatch", "--parsable", "--output=/dev/null", *wish, f"--wrap=sleep {seconds}").strip()
 
     def lose_node(self, node: str) -> None:
@@ -184,12 +184,11 @@ class Cluster:
         if "slurmctld" in self.daemons:
             with contextlib.suppress(RuntimeError, TimeoutError):
                 self.run("scancel", "--me")
-                wait_until(lambda: not self.run("squeue", "--noheader"), "all jobs ended", 10)
+                wait_until(lambda: not self.run("squeue", "--noheader"), "all jobs ended", 60)
         for name in reversed(list(self.daemons)):
             self._end(name)
-        _signal(self.processes(), signal.SIGKILL)
         with contextlib.suppress(TimeoutError):
-            wait_until(lambda: not self.processes(), "all processes ended", 5)
+            wait_until(self._is_dead, "all processes ended", 60)
 
     def _write_files(self) -> None:
         for name in ("state", "bin", *(f"spool/{node}" for node in self.nodes)):
@@ -211,7 +210,7 @@ class Cluster:
         files = {"key-file": key.name, "socket": "munge.sock", "pid-file": "munged.pid", "seed-file": "munge.seed"}
         options = [f"--{option}={self.folder / name}" for option, name in files.items()]
         self._start("munged", "munged", "--foreground", "--force", *options)
-        wait_until((self.folder / "munge.sock").exists, f"answered by munged, see {self.folder}/munged.log", 10)
+        wait_until((self.folder / "munge.sock").exists, f"answered by munged, see {self.folder}/munged.log")
 
     def _start(self, name: str, *command: str, **variables: str) -> None:
         environment = {**os.environ, **self.environment(), **variables}
@@ -229,6 +228,12 @@ class Cluster:
         except subprocess.TimeoutExpired:
             daemon.kill()
             daemon.wait()
+
+    def _is_dead(self) -> bool:
+        """Kill what there is, also what was started meanwhile, and return whether nothing was."""
+        left = self.processes()
+        _signal(left, signal.SIGKILL)
+        return not left
 
     def _node_states(self) -> set[str]:
         if dead := [name for name, daemon in self.daemons.items() if daemon.poll() is not None]:

@@ -1,16 +1,18 @@
 """What becomes of SLURM's jobs when the workflow that submitted them is stopped or killed."""
 
+import contextlib
 import dataclasses
 import os
 import shutil
 import signal
+import threading
 from pathlib import Path
 
 import pytest
 from checkout import Checkout, copy_checkout
-from cluster import driver
-from on_slurm import LIMIT, Held, OnSlurm, Training, hold
+from on_slurm import LIMIT, Held, OnSlurm, Training, freezing, hold
 
+from cluster import driver
 from slurm import wait_until
 
 pytestmark = pytest.mark.cluster
@@ -18,10 +20,11 @@ pytestmark = pytest.mark.cluster
 CONFIGS = ("tests/workflow/micro.yaml", "tests/cluster/long.yaml")
 FIRST, SECOND = PAIR = [Training("single", "none", seed) for seed in (0, 1)]
 TARGETS = [training.target for training in PAIR]
-# A question about jobs takes its time, and can be seen to be asked.
+SHUTDOWN = "The executor shuts down."  # says fast_polling.py
+# A question about jobs that finds the file `hold` is not answered until that is gone, and can be seen to be asked.
 SLOW = """\
 #!/bin/sh
-case "$*" in *"--format=%i|%T"*) touch "$0.asked"; sleep 3; rm "$0.asked" ;; esac
+case "$*" in *"--format=%i|%T"*) while [ -e "$0.hold" ]; do touch "$0.asked"; sleep 0.1; done ;; esac
 exec /usr/bin/squeue "$@"
 """
 
@@ -61,12 +64,12 @@ def on_slurm(trained, tmp_path, cluster):
 
 @pytest.fixture
 def slow_squeue(on_slurm) -> Path:
-    """The file that is there while a squeue, which takes three seconds, is asked about jobs."""
+    """A squeue that can be held; see SLOW."""
     program = on_slurm.folder / "slow/squeue"
     program.parent.mkdir()
     program.write_text(SLOW)
     program.chmod(0o755)
-    return program.with_name("squeue.asked")
+    return program
 
 
 @pytest.fixture
@@ -77,14 +80,19 @@ def half_way(on_slurm, request):
     """
     slow = "slow_squeue" in request.fixturenames
     here = dataclasses.replace(on_slurm, programs=(on_slurm.folder / "slow",) * slow)
-    workflow = here.start(*TARGETS)
-    try:
-        wait_until(lambda: trainings(here, JobState="PENDING") and trainings(here, JobState="RUNNING"), "both", LIMIT)
-        [running] = trainings(here, JobState="RUNNING")
-        yield workflow, hold(next(one for one in PAIR if one.comment == running["Comment"]), here, workflow)
-    finally:
-        workflow.kill()
-        workflow.wait()
+    with contextlib.ExitStack() as at_the_end:
+        with freezing(here):
+            workflow = here.start(*TARGETS)
+            at_the_end.callback(workflow.wait)
+            at_the_end.callback(workflow.kill)
+            watch = threading.Timer(2 * LIMIT, workflow.kill)  # so that nobody waits for ever for what it says
+            watch.start()
+            at_the_end.callback(watch.cancel)
+            states = ("PENDING", "RUNNING")
+            wait_until(lambda: all(trainings(here, JobState=state) for state in states), "both", LIMIT)
+            [running] = trainings(here, JobState="RUNNING")
+            held = hold(next(one for one in PAIR if one.comment == running["Comment"]), here, workflow)
+        yield workflow, held
 
 
 def end_as_undisturbed_ones_do(on_slurm: OnSlurm, trained: Path) -> bool:
@@ -98,9 +106,16 @@ def first_steps(on_slurm: OnSlurm) -> list[int]:
 
 def test_ctrl_c_cancels_the_jobs_even_in_the_middle_of_a_question_about_them(slow_squeue, half_way, on_slurm, trained):
     workflow, held = half_way
-    wait_until(slow_squeue.exists, "asked about jobs")
+    hold_file, asked = (slow_squeue.with_name(f"squeue.{name}") for name in ("hold", "asked"))
+    hold_file.touch()
+    wait_until(asked.exists, "asked about jobs")
     workflow.send_signal(signal.SIGINT)
-    output = workflow.communicate(timeout=120)[0]
+    output = ""
+    while SHUTDOWN not in output and (line := workflow.stdout.readline()):
+        output += line
+    hold_file.unlink()  # what Snakemake cancels, it has cancelled
+    output += workflow.stdout.read()
+    workflow.wait()
     assert "Terminating processes on user request" in output
     assert on_slurm.cluster.run("squeue", "--noheader", "--format=%j").split() == ["blocker", "blocker"]
     assert not driver.locked(on_slurm.run)

@@ -85,7 +85,7 @@ def test_a_wave_of_nothing_is_refused(tmp_path):
 
 
 KILLED = """
-import sys, time
+import sys
 from pathlib import Path
 from test_waves import PROBLEMS, Work
 from slmcollab.protocol.waves import run_in_waves
@@ -95,7 +95,7 @@ class Slow(Work):
         records = super().__call__(wave)
         if len(self.waves) == 2:
             print("in the second wave", flush=True)
-            time.sleep(60)
+            sys.stdin.read()
         return records
 
 run_in_waves(PROBLEMS, 3, Path(sys.argv[1]), Slow())
@@ -107,6 +107,7 @@ def test_a_killed_process_loses_its_half_wave_and_nothing_else(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(KILLED), str(tmp_path / "run")],
         env={"PYTHONPATH": path},
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )

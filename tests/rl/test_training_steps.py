@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 import tyro
+from halting import KILL, MARK, halting
 
 import slmcollab
 from slmcollab import artifacts, seeding
@@ -104,11 +105,11 @@ def train_command(world, out, cell=CELL, seed=0, code="abc"):
     ]
 
 
-def start(step, arguments, dies_at=()):
-    run = [Path(__file__).with_name("dies_at.py"), *dies_at] if dies_at else ["-m"]
+def start(step, arguments, *path):
+    path = os.pathsep.join(map(str, [*path, Path(slmcollab.__file__).parents[1]]))
     return subprocess.Popen(
-        [sys.executable, *map(str, run), f"slmcollab.steps.{step}", *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": str(Path(slmcollab.__file__).parents[1]), "OMP_NUM_THREADS": "1"},
+        [sys.executable, "-m", f"slmcollab.steps.{step}", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -138,11 +139,16 @@ def straight(world, tmp_path_factory):
     return out
 
 
+LAST_FILE = {"half": "adapter_model.safetensors", "whole": "complete.json"}
+
+
 def train_until(moment, step, out, command):
     """Train, and be killed when half or all of a step's checkpoint is written."""
-    process = start("train_grpo", command, dies_at=(out / "checkpoints", moment, step))
-    told = process.communicate()
+    with halting(out, "train_grpo", f"*/checkpoint-{step}/{LAST_FILE[moment]}", KILL):
+        process = start("train_grpo", command, out)
+        told = process.communicate()
     assert process.returncode == -signal.SIGKILL, told
+    (out / "checkpoints" / MARK).unlink()  # so that it can be killed again
 
 
 MOMENTS = [[("half", 2)], [("half", 6), ("whole", 8)], [("whole", 12)]]

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
+import psutil
 import pytest
 
 from slmcollab.artifacts import Problem
@@ -26,11 +27,11 @@ LOGIC = Problem(
 MANY_ATOMS = " ∨ ".join(f"x{index}" for index in range(40))  # the scorer writes down 2**40 truth assignments
 # starts a grader, says which process its scorer is, and waits
 HOLDER = """
-import sys, time
+import sys
 from slmcollab.scoring.grader import Grader
 with Grader("reasoning_gym", 5.0) as grader:
     print(grader._children[0]._process.pid, flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
 
 
@@ -61,7 +62,7 @@ def test_a_hang_ends_on_time_and_the_rest_is_scored(grader, answer, problem):
     scores = grader.grade([tagged("12"), tagged(answer), tagged("12"), tagged("9*9")], [GCD, problem, GCD, COUNTDOWN])
     assert scores[1] == Score(0.0, False, answer, "timed_out")
     assert [score.correct for score in scores] == [True, False, True, True]
-    assert time.monotonic() - start < 30
+    assert time.monotonic() - start < 120  # of which a new process may take most
 
 
 def test_an_exception_is_reported_and_the_rest_is_scored(grader):
@@ -103,16 +104,25 @@ def test_no_process_is_left_when_the_work_is_done():
     assert process.poll() is not None
 
 
+def runs(process):
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def test_no_process_is_left_when_the_parent_is_killed(tmp_path):
     with (tmp_path / "stderr").open("w") as stderr:
         command = [sys.executable, "-c", HOLDER]
-        parent = subprocess.Popen(command, cwd=WORKFLOW, stdout=subprocess.PIPE, stderr=stderr, text=True)
-    pid = int(parent.stdout.readline())
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": stderr}
+        parent = subprocess.Popen(command, cwd=WORKFLOW, **pipes, text=True)
+    child = psutil.Process(int(parent.stdout.readline()))
     parent.kill()
     parent.wait()
+    parent.stdin.close()
     parent.stdout.close()
-    deadline = time.monotonic() + 10
-    while Path(f"/proc/{pid}").exists() and "State:\tZ" not in Path(f"/proc/{pid}/status").read_text():
+    deadline = time.monotonic() + 120
+    while runs(child):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert "Traceback" not in (tmp_path / "stderr").read_text()
@@ -163,7 +173,7 @@ def test_a_scorer_of_programs_runs_in_threads_with_its_options(monkeypatch):
     together = threading.Barrier(2)  # passed only by two at once
 
     def score(completion, problem, *, limit):
-        together.wait(timeout=10)
+        together.wait(timeout=120)
         return Score(limit, completion == problem.answer, completion)
 
     prepared = []
@@ -210,15 +220,16 @@ def test_an_alarm_is_never_taken_for_a_score(work):
 
 
 def test_in_time_nothing_rings():
-    assert worker._in_time(0.05, lambda: {"score": 1}) == {"score": 1}
-    time.sleep(0.1)
+    assert worker._in_time(600.0, lambda: {"score": 1}) == {"score": 1}
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
     with pytest.raises(ValueError, match="own"):
-        worker._in_time(0.05, lambda: (_ for _ in ()).throw(ValueError("own")))
+        worker._in_time(600.0, lambda: (_ for _ in ()).throw(ValueError("own")))
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
 def test_options_reach_the_scorer_of_a_child():
     scorer = ModuleType("scorer")
     scorer.score = lambda completion, problem, *, factor: Score(factor, True, completion)
     request = {"completion": "12", "problem": {"id": "a", "question": "", "messages": [], "answer": None}}
-    reply = worker._answer(scorer, {"factor": 0.5}, request, 1.0)
+    reply = worker._answer(scorer, {"factor": 0.5}, request, 600.0)
     assert reply["score"]["score"] == 0.5

@@ -159,7 +159,7 @@ def test_a_sentence_without_a_formula_is_no_answer():
 
 
 def test_in_a_thread_of_the_grader_nothing_is_lost():
-    with Grader("math", 5.0, num_workers=2) as grader:
+    with Grader("math", 60.0, num_workers=2) as grader:
         scores = grader.grade([r"\boxed{42}", "0.5", "41"], [problem("42"), problem(r"\frac{1}{2}"), problem("42")])
     assert [score.correct for score in scores] == [True, True, False]
 
@@ -169,7 +169,7 @@ def test_bombs_are_timed_out_and_cost_nobody_else():
     start = time.monotonic()
     with Grader("math", 1.0, num_workers=2) as grader:
         scores = grader.grade(answers, [problem(r"\frac{1}{2}")] * len(answers))
-    assert time.monotonic() - start < 60
+    assert time.monotonic() - start < 300  # of which new processes may take most
     assert all(score.correct for score in scores[1::2])
     assert not any(score.correct for score in scores[::2])
     assert {score.error for score in scores[::2]} <= {None, "timed_out"}

@@ -3,16 +3,17 @@
 import dataclasses
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from halting import halted, halting
+
 from cluster import driver, hooks, jobs, takeover
 
 TARGET = "results/musketeers/toy_sums/single/none/seed1/adapter"
+CHECKPOINTS = "checkpoints/musketeers/toy_sums/single/none/seed1"
 
 
 def made(checkout):
@@ -20,27 +21,20 @@ def made(checkout):
     return json.loads((checkout.run / TARGET).with_name("run.json").read_text())["outputs"]
 
 
-def halted_training(run):
-    """Return the processes of the run's training, stopped right after its first checkpoint."""
-    end = time.monotonic() + 120
-    while not list((run / "checkpoints").rglob("checkpoint-2/complete.json")):
-        assert time.monotonic() < end, "no checkpoint"
-        time.sleep(0.005)
-    training = jobs.left_here(run, "")
-    for process in training:
-        process.send_signal(signal.SIGSTOP)
-    return training
-
-
 @pytest.fixture
 def killed(checkout):
-    """A checkout whose workflow was killed while it trained, what is left of that, and what it had made before."""
+    """A checkout whose workflow was killed while it trained, what is left of that, and what it had made before.
+
+    The training stands still right after its first checkpoint.
+    """
     undisturbed = made(checkout)
     arguments = (TARGET, "--forcerun", TARGET)
-    workflow = checkout.start(*arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     training = []
     try:
-        training = halted_training(checkout.run)
+        with halting(checkout.folder / "workflow", "train_grpo", "*/checkpoint-2/complete.json"):
+            workflow = checkout.start(*arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            halted(checkout.run / CHECKPOINTS, workflow)
+        training = jobs.left_here(checkout.run, "")
         workflow.kill()
         workflow.wait()
         yield checkout, training, undisturbed

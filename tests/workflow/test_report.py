@@ -9,6 +9,7 @@ import pytest
 from checkout import REPOSITORY
 from reported import marks
 from selenium import webdriver
+from selenium.common.exceptions import ElementClickInterceptedException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.expected_conditions import element_to_be_clickable, visibility_of_element_located
 from selenium.webdriver.support.ui import WebDriverWait
@@ -18,6 +19,7 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server"),
     "--host-resolver-rules=MAP * ~NOTFOUND",  # no name has an address
 )
+REDRAWN = (StaleElementReferenceException, ElementClickInterceptedException)
 LOCAL = ("file://", "data:", "blob:", "about:", "chrome://")
 
 
@@ -28,10 +30,17 @@ class Reader:
         self.driver = driver
 
     def until(self, condition):
-        return WebDriverWait(self.driver, 30).until(condition)
+        """Return what a condition holds for; it is tried again where the page was drawn anew meanwhile."""
+        return WebDriverWait(self.driver, 120, ignored_exceptions=REDRAWN).until(condition)
 
     def click(self, path: str) -> None:
-        self.until(element_to_be_clickable((By.XPATH, path))).click()
+        def clicked(driver: webdriver.Chrome) -> bool:
+            element = element_to_be_clickable((By.XPATH, path))(driver)
+            if element:
+                element.click()
+            return bool(element)
+
+        self.until(clicked)
 
     def home(self) -> None:
         self.click("//nav//ol/li[1]/a")
@@ -46,7 +55,11 @@ class Reader:
         self.click(f"({row}/td[last()]//a)[{button}]")
 
     def text(self, path: str) -> str:
-        return self.until(visibility_of_element_located((By.XPATH, path))).text
+        def shown(driver: webdriver.Chrome) -> str:
+            element = visibility_of_element_located((By.XPATH, path))(driver)
+            return element.text if element else ""
+
+        return self.until(shown)
 
     def caption(self) -> str:
         return self.text("//nav//li[contains(@class, 'prose')]")
@@ -97,6 +110,7 @@ def test_a_reader_finds_table_1_and_a_figure_with_its_caption(finished, browser,
     reader.choose("n-Musketeers", "Figures")
     reader.press("Figure 4: attention", "PNG", 1)
     picture = reader.until(visibility_of_element_located((By.XPATH, "//img[contains(@src, 'figure4.png')]")))
+    reader.until(lambda driver: driver.execute_script("return arguments[0].complete", picture))
     width, shown, box = browser.execute_script(
         "const box = arguments[0].getBoundingClientRect();"
         "return [arguments[0].naturalWidth, arguments[0].width, [box.left, box.top, box.right]]",

@@ -1,19 +1,16 @@
 """Rerun exactness: what a change makes Snakemake plan after a finished run, each case beside its opposite."""
 
 import dataclasses
-import json
 import os
 import random
 import re
 import shutil
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import yaml
+from halting import KILL, halting
 
 RUNS = "results/musketeers/toy_sums"
 TABLES = {"make_musketeers_table1", "make_table1"}
@@ -21,6 +18,7 @@ AFTER_TRAINING = {"answer_problems", "score_answers", "write_claims", "write_res
 FIGURES = {"plot_figure4", "plot_figure6a", "plot_figure6b"}
 AFTER_HIDDEN_STATE = {*AFTER_TRAINING, *TABLES, *FIGURES, "analyse_attention", "make_table2"}
 HIDDEN_STATE = [f"{RUNS}/hidden_state/toy/seed{seed}" for seed in (0, 1)]
+FILES = 40  # opened or renamed by a training after its first checkpoint, at the least
 ABLATIONS = [f"{RUNS}/hidden_state_{name}/toy/seed0" for name in ("m2", "first_token")]
 
 
@@ -270,25 +268,17 @@ def test_every_file_of_a_run_is_a_declared_output_a_log_or_a_measurement(finishe
 
 @pytest.mark.slow
 def test_a_killed_training_started_again_ends_with_the_same_weights(checkout, tmp_path):
-    """SIGKILL at a random moment, then Snakemake again, against a run that nobody disturbed."""
+    """SIGKILL at a random moment after a checkpoint, then Snakemake again, against a run that nobody disturbed."""
     longer = changed(checkout, tmp_path, grpo={"max_steps": 40, "save_every": 5})
     target = f"{RUNS}/hidden_state/toy/seed1"
     names = ["history.csv", "run.json", "adapter/adapter_model.safetensors"]
     longer.snakemake(f"{target}/history.csv")
     undisturbed = {name: (checkout.run / target / name).read_bytes() for name in names}
 
-    arguments = [f"{target}/history.csv", "--forcerun", "train_grpo"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    started = longer.start(*arguments, **quiet)
-    checkpoints = checkout.run / "checkpoints" / Path(target).relative_to("results")
-    deadline = time.monotonic() + 120
-    while not list(checkpoints.glob("*/checkpoint-*/complete.json")):
-        assert time.monotonic() < deadline
-        assert started.poll() is None
-        time.sleep(0.01)
-    time.sleep(random.uniform(0, 0.5))
-    os.kill(json.loads((checkpoints / "holder.json").read_text())["pid"], signal.SIGKILL)
-    assert started.wait() != 0
+    with halting(
+        checkout.folder / "workflow", "train_grpo", "*/checkpoint-5/complete.json", KILL, files=random.randrange(FILES)
+    ):
+        longer.snakemake(f"{target}/history.csv", "--forcerun", "train_grpo", fails=True)
     assert not (checkout.run / target / "history.csv").exists()
 
     longer.snakemake(f"{target}/history.csv")

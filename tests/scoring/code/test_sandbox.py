@@ -1,6 +1,7 @@
 """Which sandbox is chosen, what is said where there is none, and the command lines that cannot be tried here."""
 
 import contextlib
+import os
 import stat
 import sys
 import tempfile
@@ -14,7 +15,7 @@ from slmcollab.scoring.code import sandbox as module
 from slmcollab.scoring.code.containers import BOX, Places
 from slmcollab.scoring.code.sandbox import KINDS, Limits, Sandbox, SandboxError, choose
 
-LIMITS = Limits(10, 2**30)
+LIMITS = Limits(60, 2**30)
 
 
 @pytest.fixture
@@ -104,14 +105,15 @@ def test_a_command_sees_its_box_and_its_exit_code_comes_back(kind, sandbox):
 
 
 def test_what_outlives_its_time_without_a_sandbox_is_ended_with_its_group():
-    used = Sandbox("none", None, Places())
+    used, seconds = Sandbox("none", None, Places()), f"4711.{os.getpid()}"  # of this test alone
+    command = f"sleep\0{seconds}"
     with used.box() as box:
-        outcome = used.run(["/bin/sh", "-c", "sleep 4711.5 & sleep 4711.5"], box, Limits(0.3, 2**30))
+        outcome = used.run(["/bin/sh", "-c", f"sleep {seconds} & sleep {seconds}"], box, Limits(0.3, 2**30))
     assert outcome.timed_out
-    deadline = time.monotonic() + 5  # a killed process takes a moment to go
-    while "sleep\0" + "4711.5" in running() and time.monotonic() < deadline:
+    deadline = time.monotonic() + 60  # a killed process takes a moment to go
+    while command in running() and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert "sleep\0" + "4711.5" not in running()
+    assert command not in running()
 
 
 def running():
