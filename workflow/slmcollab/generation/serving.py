@@ -57,7 +57,7 @@ def serving(command: Sequence[str], model: Path, *, ready_s: float) -> Iterator[
             filled, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
         )
         try:
-            _wait(process, f"http://{HOST}:{port}", filled, log, ready_s)
+            _wait(process, port, filled, log, ready_s)
             yield f"http://{HOST}:{port}"
         finally:
             _stop(process)
@@ -87,9 +87,10 @@ def _free_port() -> int:
         return listener.getsockname()[1]
 
 
-def _wait(process: subprocess.Popen, url: str, command: list[str], log: IO[bytes], ready_s: float) -> None:
+def _wait(process: subprocess.Popen, port: int, command: list[str], log: IO[bytes], ready_s: float) -> None:
     end = time.monotonic() + ready_s
-    while not _answers(url):
+    # The port was free when it was looked for: a server of another job may have taken it since, and answer on it.
+    while not (_listens(process, port) and _answers(f"http://{HOST}:{port}")):
         if process.poll() is not None or time.monotonic() > end:
             what = f"ended with status {process.poll()}" if process.poll() is not None else f"silent after {ready_s} s"
             raise RuntimeError(f"{' '.join(command)}: {what}; its last lines:\n{_last_lines(log)}")
@@ -102,6 +103,21 @@ def _answers(url: str) -> bool:
     return False
 
 
+def _listens(process: subprocess.Popen, port: int) -> bool:
+    for member in _family(process):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            listening = [c for c in member.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
+            if any(connection.laddr.port == port for connection in listening):
+                return True
+    return False
+
+
+def _family(process: subprocess.Popen) -> list[psutil.Process]:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+    return []
+
+
 def _last_lines(log: IO[bytes], count: int = 20) -> str:
     size = os.fstat(log.fileno()).st_size
     tail = os.pread(log.fileno(), 20_000, max(0, size - 20_000))  # the server writes at the file's own position
@@ -110,9 +126,7 @@ def _last_lines(log: IO[bytes], count: int = 20) -> str:
 
 def _stop(process: subprocess.Popen) -> None:
     """End a process and its descendants, by force what does not go within `_GRACE_S` seconds."""
-    family = []
-    with contextlib.suppress(psutil.NoSuchProcess):
-        family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+    family = _family(process)
     for end in (psutil.Process.terminate, psutil.Process.kill):
         for member in family:
             with contextlib.suppress(psutil.NoSuchProcess):
