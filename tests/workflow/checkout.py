@@ -1,10 +1,14 @@
 """A checkout that tests may edit, and the way to run Snakemake in it."""
 
+import contextlib
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +16,19 @@ import no_network
 
 REPOSITORY = Path(__file__).parents[2]
 MICRO = Path(__file__).with_name("micro.yaml")
+
+
+@contextlib.contextmanager
+def planned_within(seconds: float) -> Iterator[None]:
+    """Fail where the processes that the block starts, and waits for, need more seconds of CPU than that.
+
+    What else the machine does is not counted; wall time is held to five times as much.
+    """
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    yield
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime <= seconds
+    assert time.monotonic() - begin <= 5 * seconds
 
 
 def copy_checkout(folder: Path) -> Path:
@@ -37,6 +54,7 @@ class Checkout:
 
     folder: Path
     configs: tuple[Path, ...] = (MICRO,)
+    programs: tuple[Path, ...] = ()  # folders of programs that come before all others
 
     @property
     def run(self) -> Path:
@@ -51,8 +69,8 @@ class Checkout:
         return [sys.executable, "-m", "snakemake", *arguments, *profile, "--configfile", *configs]
 
     def environment(self) -> dict[str, str]:
-        binaries = str(Path(sys.executable).parent)
-        return {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
+        path = [*map(str, self.programs), str(Path(sys.executable).parent), os.environ["PATH"]]
+        return {**os.environ, "PATH": os.pathsep.join(path), "OMP_NUM_THREADS": "1"}
 
     @property
     def counters(self) -> Path:

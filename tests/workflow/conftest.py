@@ -1,11 +1,14 @@
 """One finished run of the grid in micro.yaml, made once, and copies of it to edit."""
 
 import shutil
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from checkout import Checkout, copy_checkout
 from filelock import FileLock
 from no_network import permitted
+from warm_python import warm_python
 
 
 @pytest.fixture(scope="session")
@@ -31,6 +34,13 @@ def finished(tmp_path_factory, worker_id) -> Checkout:
 def checkout(finished, tmp_path) -> Checkout:
     """A copy of the finished checkout, times and metadata included, that a test may edit."""
     return Checkout(shutil.copytree(finished.folder, tmp_path / "moved", symlinks=True))
+
+
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory) -> Iterator[Path]:
+    """The folder of a `python` that starts jobs at once, for the programs of a checkout."""
+    with warm_python(tmp_path_factory.mktemp("warm")) as folder:
+        yield folder
 
 
 @pytest.fixture

@@ -1,17 +1,16 @@
 """One small run of every rule of slices: what an edit reruns, what a killed job leaves, that a rebuild is the same."""
 
 import json
-import os
 import re
 import shutil
 import signal
-import time
 
 import jsonschema
 import pytest
 import yaml
 from behind import NOTED, split_files, unnoticed
 from checkout import REPOSITORY, Checkout, copy_checkout
+from halting import KILL_ALL, halting
 
 pytestmark = pytest.mark.slow
 CONFIG = REPOSITORY / "tests/workflow/micro_slices.yaml"
@@ -97,7 +96,7 @@ def test_an_edit_of_a_figure_redraws_it_alone(slices):
 
 
 def test_an_edit_of_the_loss_trains_again_and_samples_no_teacher(slices):
-    edit(slices, "supervision/losses.py", "import", "UNUSED = 1\nimport")
+    edit(slices, "supervision/losses.py", "from jaxtyping", "UNUSED = 1\nfrom jaxtyping")
     found = planned(slices)
     assert {"distill_team", "refine_team", "answer_with_team"} <= found
     assert not found & {"qualify_trajectories", "train_toy_member", "write_lessons", "generate_team_problems"}
@@ -138,30 +137,29 @@ def test_an_edit_of_the_search_does_not_train_again(slices):
     assert found["search_workflow"] == {f"{RUNS}/aflow/seed0/search/workflow.json"}
 
 
+def kill_all(slices: Checkout, target: str, step: str, moment: str) -> None:
+    """Make a target, and kill Snakemake and all its jobs when a step has such a checkpoint."""
+    with halting(slices.folder / "workflow", step, moment, KILL_ALL):
+        assert slices.start(target, "--nolock", start_new_session=True).wait() == -signal.SIGKILL
+
+
 def test_a_killed_training_of_policies_goes_on_and_ends_with_the_same_weights(slices, finished_slices):
     target = f"{RUNS}/magrpo/seed0/trained/adapters"
-    stage = slices.run / "checkpoints/slices/toy_gsm_hard/magrpo/seed0/trained"
     shutil.rmtree(slices.run / target)
     log = slices.run / "results/logs/train_baseline/toy_gsm_hard/magrpo/seed0.log"
-    log.unlink()
-    process = slices.start(target, "--nolock", start_new_session=True)
-    deadline = time.monotonic() + 120
-    while not (log.exists() and "iteration 2:" in log.read_text()):
-        assert time.monotonic() < deadline, "no iteration was finished"
-        assert process.poll() is None, "it ended before it could be killed"
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    assert any(stage.iterdir())
+    kill_all(slices, target, "train_baseline", "*/checkpoint-2/complete.json")
     slices.snakemake(target, "--nolock")
+    assert re.findall(r"^iteration (\d):", log.read_text(), re.MULTILINE) == ["3", "4", "5", "6"]
     for name in ("adapters/a1/adapter_model.safetensors", "history.csv", "calls.parquet"):
         made, before = (checkout.run / RUNS / "magrpo/seed0/trained" / name for checkout in (slices, finished_slices))
         assert made.read_bytes() == before.read_bytes(), name
 
 
-def test_a_rebuild_gives_the_same_bytes(slices, finished_slices):
+def test_a_rebuild_gives_the_same_bytes(slices, finished_slices, warm):
+    """And so does a warm `python`, on which long grids of other tests rest."""
     shutil.rmtree(slices.run / "results/slices")  # a table that is there would be up to date without its runs
-    slices.snakemake("results/slices/table1.csv", "results/slices/table_roles.csv", "--cores", "1")
+    warmly = Checkout(slices.folder, slices.configs, (warm,))
+    warmly.snakemake("results/slices/table1.csv", "results/slices/table_roles.csv", "--cores", "1")
     for name in ("table1.csv", "table_roles.csv"):
         made, before = (checkout.run / "results/slices" / name for checkout in (slices, finished_slices))
         assert made.read_bytes() == before.read_bytes()
@@ -174,14 +172,8 @@ def test_a_killed_sampling_goes_on_and_ends_with_the_same_records(slices, finish
     target = f"{RUNS}/cl/seed0/round1/calls.parquet"
     stage = slices.run / "checkpoints/slices/toy_gsm_hard/cl/seed0/round1"
     (slices.run / target).unlink()
-    process = slices.start(target, "--nolock", start_new_session=True)
-    deadline = time.monotonic() + 120
-    while not list(stage.glob("*/wave-0000/complete.json")):
-        assert time.monotonic() < deadline, "no wave was finished"
-        assert process.poll() is None, "it ended before it could be killed"
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    kill_all(slices, target, "sample_trajectories", "*/wave-0000/complete.json")
+    assert [wave.name for wave in stage.glob("*/wave-*")] == ["wave-0000"]
     slices.snakemake(target, "--nolock")
     assert (slices.run / target).read_bytes() == (finished_slices.run / target).read_bytes()
     assert not stage.exists()

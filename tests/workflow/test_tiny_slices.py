@@ -22,11 +22,11 @@ slices:
 
 
 @pytest.fixture(scope="module")
-def learned(tmp_path_factory) -> Checkout:
+def learned(tmp_path_factory, warm) -> Checkout:
     checkout = Checkout(copy_checkout(tmp_path_factory.mktemp("tiny_slices") / "slmcollab"))
     config = checkout.folder / "one_benchmark.yaml"
     config.write_text(GRID)
-    checkout = Checkout(checkout.folder, (config,))
+    checkout = Checkout(checkout.folder, (config,), (warm,))
     checkout.snakemake("all")
     return checkout
 
