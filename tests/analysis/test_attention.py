@@ -48,7 +48,7 @@ def test_entropy_is_in_nats_and_zero_where_one_expert_has_all():
 
 
 def test_shares_come_in_the_order_of_the_team():
-    found = dynamics(history(), ["a", "b"])
+    found = dynamics("history.csv", history(), ["a", "b"])
     assert found.shares.tolist() == [[0.5, 0.5], [0.25, 0.75], [0.0, 1.0]]
     assert found.step.tolist() == [1, 2, 3]
     assert found.reward.tolist() == [0.0, 0.25, 0.5]
@@ -72,14 +72,14 @@ def test_shares_come_in_the_order_of_the_team():
 )
 def test_a_history_that_is_not_one_is_refused(columns, experts, message):
     with pytest.raises(ValueError, match=message):
-        dynamics(history(**columns), experts)
+        dynamics("history.csv", history(**columns), experts)
 
 
 def test_an_empty_history_and_one_without_attention_are_refused():
     with pytest.raises(ValueError, match="steps"):
-        dynamics(history().iloc[:0], ["a", "b"])
+        dynamics("history.csv", history().iloc[:0], ["a", "b"])
     with pytest.raises(ValueError, match="attention shares"):
-        dynamics(pd.DataFrame({"step": [1], "reward": [0.5]}), ["a"])
+        dynamics("history.csv", pd.DataFrame({"step": [1], "reward": [0.5]}), ["a"])
 
 
 def test_history_is_read_as_it_was_written(tmp_path):

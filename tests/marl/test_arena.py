@@ -9,9 +9,9 @@ from learners import PROBLEMS, PROMPT, make_arena
 
 from slmcollab.generation.requests import STOP, Response
 from slmcollab.graph.nodes import Question
+from slmcollab.graph.rounds import Rounds
 from slmcollab.graph.runner import GraphSettings
 from slmcollab.marl.arena import Verdict, counted, grow_trees, joint_episodes
-from slmcollab.marl.rounds import Rounds
 from slmcollab.scoring.grader import Grader
 from slmcollab.teams.at_grpo import Turns
 

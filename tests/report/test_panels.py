@@ -57,6 +57,7 @@ def test_means_are_over_ten_steps_from_a_hundred_on():
 
 def test_seeds_are_counted():
     assert [seeds_text(count) for count in (0, 1, 3)] == ["0 seeds", "1 seed", "3 seeds"]
+    assert [seeds_text(*counts) for counts in ((3, 3), (3, 1, 2))] == ["3 seeds", "1 to 3 seeds"]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from slmcollab.graph import evaluation
 from slmcollab.graph.evaluation import SearchFiles
 from slmcollab.protocol import collaboration
 from slmcollab.protocol.invocation import Address, RunNames, describe_call
-from slmcollab.protocol.record import TeamFiles
+from slmcollab.protocol.record import StageJob, TeamFiles
 from slmcollab.protocol.response import Parsed
 from slmcollab.protocol.trajectory import read_trajectories
 from slmcollab.search.workflow import START
@@ -70,9 +70,8 @@ def team(tmp_path, monkeypatch):
 
     def answer(folder, backend, *, seed=0, found=NOTHING, files=files, **changes):
         monkeypatch.setattr(collaboration, "open_backend", lambda *_: contextlib.nullcontext(backend))
-        named = {name: tmp_path / folder / name for name in OUTPUTS} | {"checkpoints": tmp_path / folder / "kept"}
-        cell = json.dumps(CELL | changes)
-        answer_with_baseline.main(cell=cell, code="c", seed=seed, files=files, found=found, job="7", **named)
+        stage = StageJob(json.dumps(CELL | changes), "c", seed, files, tmp_path / folder / "kept", "7")
+        answer_with_baseline.main(stage=stage, found=found, **{name: tmp_path / folder / name for name in OUTPUTS})
         return tmp_path / folder
 
     return SimpleNamespace(files=files, answer=answer, folder=tmp_path)

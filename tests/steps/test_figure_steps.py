@@ -28,7 +28,9 @@ def folder(tmp_path, monkeypatch):
 
 def plot(step, option, file, cell, name="figure"):
     words = [f"--figure-{suffix}={name}.{suffix}" for suffix in SUFFIXES]
-    tyro.cli(step.main, args=["--cell", json.dumps(cell), f"--{option}", file, *words])
+    tyro.cli(
+        step.main, args=["--cell", json.dumps(cell), f"--{option}", file, *words], config=(tyro.conf.OmitArgPrefixes,)
+    )
 
 
 EXPERTS = {"experts": ["a", "b"]}

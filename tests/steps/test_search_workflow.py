@@ -10,7 +10,7 @@ from workshop import PROBLEMS, PROMPT, SIZES, Workshop, chain
 
 from slmcollab.artifacts import ArtifactError, digest, read_json, write_json, write_problems, write_text
 from slmcollab.generation.calls import read_calls
-from slmcollab.protocol.record import TeamFiles
+from slmcollab.protocol.record import StageJob, TeamFiles
 from slmcollab.search import job
 from slmcollab.steps import search_workflow
 from slmcollab.teams import aflow
@@ -61,9 +61,8 @@ def search(folder, team, monkeypatch, backend, cell=CELL, seed=0):
     monkeypatch.setattr(job, "open_backend", opened)
     files, optimiser = team
     outputs = {name: folder / name for name in ("workflow", "search", "calls", "run")}
-    started = {"checkpoints": folder / "checkpoints", "job": "local", "workers": 1}
-    named = {"cell": json.dumps(cell), "code": "abc", "seed": seed}
-    search_workflow.main(**named, files=files, optimiser=optimiser, **started, **outputs)
+    stage = StageJob(json.dumps(cell), "abc", seed, files, folder / "checkpoints", "local")
+    search_workflow.main(stage=stage, optimiser=optimiser, workers=1, **outputs)
     return {name: wherever(path) for name, path in outputs.items()}
 
 

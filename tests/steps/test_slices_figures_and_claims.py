@@ -69,7 +69,8 @@ def plot(number, name="figure", cell=CELL):
     words = [f"--figure-{suffix}={name}.{suffix}" for suffix in SUFFIXES]
     if number == 4:
         words += ["--manifests", "large.json", "--published", "table1.csv", "--published-other", "other.csv"]
-    tyro.cli(STEPS[number].main, args=["--cell", json.dumps(cell | {"runs": runs}), "--runs", PATTERN, *words])
+    args = ["--cell", json.dumps(cell | {"runs": runs}), "--runs", PATTERN, *words]
+    tyro.cli(STEPS[number].main, args=args, config=(tyro.conf.OmitArgPrefixes,))
 
 
 def claim(cell=CELL | {"runs": [*RUNS, *SAMPLED], "rounds": {"cl": 1}}):
@@ -120,10 +121,8 @@ def test_the_table_has_every_claim_and_who_scored_the_steps(folder):
     alone = "one seed of a side that varies between seeds: its noise is unknown"
     assert gain["reason"] == f"0.000 → 100.000, above; {alone}"
     assert verdicts["B1"]["verdict"] == "not run"
-    assert (verdicts["B3"]["verdict"], verdicts["B3"]["reason"]) == (
-        "not run",
-        "no benchmark with runs of cl and homo_mas",
-    )
+    assert verdicts["B3"]["verdict"] == "not run"
+    assert "no benchmark with runs of cl and homo_mas" in verdicts["B3"]["reason"]
     sampled = [row for row in rows if row["claim"] == "B19" and "sampled, less cl_constant" in row["quantity"]]
     assert [row["measured"] for row in sampled] == ["100.00"]
     assert [row["measured"] for row in rows if row["unit"] == "reward"] == ["0.500"]

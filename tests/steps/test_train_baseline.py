@@ -16,7 +16,7 @@ from slmcollab.generation.calls import read_calls
 from slmcollab.generation.engine import LocalBackend
 from slmcollab.generation.requests import Decoding, Request
 from slmcollab.marl import loop
-from slmcollab.protocol.record import TeamFiles
+from slmcollab.protocol.record import StageJob, TeamFiles
 from slmcollab.steps import train_baseline
 
 OUTPUTS = ("adapters", "training", "history", "calls")
@@ -66,10 +66,10 @@ def cell_of(method, **changes):
 
 
 def train(folder, team, cell, *, seed=0, save_every=2):
-    named = {name: folder / name for name in OUTPUTS} | {"checkpoints": folder / "kept"}
-    told = {"cell": json.dumps(cell), "code": "c", "seed": seed, "job": "7", "workers": 1, "save_every": save_every}
-    train_baseline.main(**told, files=team, **named)
-    return SimpleNamespace(**{name: folder / name for name in OUTPUTS})
+    named = {name: folder / name for name in OUTPUTS}
+    stage = StageJob(json.dumps(cell), "c", seed, team, folder / "kept", "7")
+    train_baseline.main(stage=stage, workers=1, save_every=save_every, **named)
+    return SimpleNamespace(**named)
 
 
 @pytest.mark.parametrize("method", list(OWN))

@@ -11,8 +11,9 @@ from slmcollab.report.tables import read_csv
 from slmcollab.steps import write_claims
 
 SINGLE, HIDDEN = ("sums", "single", "none"), ("sums", "hidden_state", "toy")
-RUNS = [dict(zip(("benchmark", "method", "team", "seed"), (*cell, 0), strict=True)) for cell in (SINGLE, HIDDEN)]
-ROLES = {"gain": "sums", "no_gain": [], "saturated": [], "harder": [], "team": "toy"}
+KEYS = ("benchmark", "method", "team", "seed")
+RUNS = [dict(zip(KEYS, (*cell, seed), strict=True)) for cell in (SINGLE, HIDDEN) for seed in (0, 1)]
+ROLES = {"gain": "sums", "no_gain": [], "saturated": [], "lower_alone": [], "harder": [], "team": "toy"}
 CELL = {"runs": RUNS, "teams": {"toy": ["a"]}, "poolings": {"last_token": "hidden_state"}, "sizes": {}, "roles": ROLES}
 PATTERN = "{benchmark}/{method}/{team}/seed{seed}"
 PLAIN = "step,reward\n1,0.5\n"
@@ -24,14 +25,17 @@ PUBLISHED = "benchmark,method,team,metric,mean,std,source\nall,hidden_state,best
 
 @pytest.fixture
 def options(tmp_path):
-    for index, (run, right) in enumerate(zip(RUNS, (0.0, 1.0), strict=True)):
+    measured = {"shares": {"a": 1.0}, "prompt_variance_share": None, "accuracy": 100.0, "accuracy_frozen": 100.0}
+    for run in RUNS:
+        hidden = run["method"] == "hidden_state"
+        right = float(hidden)
         problems = {f"sums/{number}": {"score": right, "seen": False} for number in range(10)}
         folder = tmp_path / PATTERN.format(**run)
         folder.mkdir(parents=True)
         write_json(folder / "scores.json", run | {"metrics": {"accuracy": 100 * right}, "problems": problems})
-        (folder / "history.csv").write_text([PLAIN, ATTENDED][index])
-    measured = {"shares": {"a": 1.0}, "prompt_variance_share": None, "accuracy": 100.0, "accuracy_frozen": 100.0}
-    write_json(folder / "attention.json", run | measured)
+        (folder / "history.csv").write_text(ATTENDED if hidden else PLAIN)
+        if hidden:
+            write_json(folder / "attention.json", run | measured)
     write_json(tmp_path / "manifest.json", {"model": "a", "hidden_size": 8, "num_parameters": 100})
     (tmp_path / "published.csv").write_text(PUBLISHED)
     return {
@@ -58,7 +62,7 @@ def test_the_table_has_every_claim_and_says_what_is_missing(options, tmp_path):
     # All 10 answers right instead of none: 2 of 2^10 flips are as large, 0.0020.
     gain = verdicts["A1"]
     assert [gain[name] for name in ("measured", "p_value", "n", "n_seeds", "verdict")] == [
-        *("100.00", "0.0020", "10", "1", "holds"),
+        *("100.00", "0.0020", "10", "2", "holds"),
     ]
     assert {row["verdict"] for name, row in verdicts.items() if name != "A1"} == {"not run"}
     assert "prompt_variance_share is null" in verdicts["A17"]["reason"]

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import tensor
 
-from slmcollab.supervision.losses import clipped_loss, is_clipped, reward_weighted_loss
+from slmcollab.supervision.clip import is_clipped
+from slmcollab.supervision.losses import clipped_loss, reward_weighted_loss
 
 LOG_PROBS = tensor([[0.0, -1.0, -2.0], [-0.5, 0.0, 0.0]])
 IS_TRAINED = tensor([[False, True, True], [True, False, False]])
@@ -43,7 +44,7 @@ def test_the_clip_of_one_token_for_both_signs(reward, ratio, gain, binds):
     sampler = tensor([[-1.0]])
     log_probs, trained = sampler + tensor(ratio).log(), tensor([[True]])
     assert clipped_loss(log_probs, sampler, trained, tensor([reward]), 1, 0.2) == pytest.approx(-gain, abs=1e-6)
-    assert bool(is_clipped(log_probs, sampler, trained, tensor([reward]), 0.2)) == binds
+    assert bool(is_clipped(log_probs, sampler, tensor([[reward]]), 0.2)) == binds
 
 
 def test_where_the_clip_binds_no_gradient_is_left():
@@ -59,8 +60,8 @@ def test_the_clip_counts_tokens_and_leaves_out_what_is_not_trained():
     assert clipped_loss(LOG_PROBS, sampler, IS_TRAINED, tensor([0.5, -1.0]), 2, 0.2) == pytest.approx(0.0)
     assert clipped_loss(LOG_PROBS, sampler, IS_TRAINED, tensor([0.5, 1.0]), 2, 0.2) == pytest.approx(-1.0)
     far = LOG_PROBS + 1
-    assert is_clipped(far, sampler, IS_TRAINED, tensor([1.0, 1.0]), 0.2).sum() == 3
-    assert is_clipped(far, sampler, IS_TRAINED, tensor([1.0, -1.0]), 0.2).sum() == 2
+    assert is_clipped(far, sampler, tensor([[1.0], [1.0]]), 0.2)[IS_TRAINED].sum() == 3
+    assert is_clipped(far, sampler, tensor([[1.0], [-1.0]]), 0.2)[IS_TRAINED].sum() == 2
 
 
 def test_at_the_sampler_the_clipped_gradient_is_that_of_eq_14():

@@ -39,29 +39,29 @@ def read_history(path: Path) -> pd.DataFrame:
         raise ArtifactError(f"{path}: not a whole CSV file ({error})") from error
 
 
-def dynamics(history: pd.DataFrame, experts: Sequence[str]) -> Dynamics:
-    """Return the attention and reward columns of a history, the shares in the order of `experts`.
+def dynamics(name: str, history: pd.DataFrame, experts: Sequence[str]) -> Dynamics:
+    """Return the attention and reward columns of the history in the file `name`, the shares in the order of `experts`.
 
-    Raises ValueError where a column is missing or one too many, a value is not a finite number, steps do not rise,
-    shares do not add up to one, or the recorded entropy is not theirs.
+    Raises ArtifactError naming it where a column is missing or one too many, a value is not a finite number, steps do
+    not rise, shares do not add up to one, or the recorded entropy is not theirs.
     """
     shares = [SHARE + expert for expert in experts]
-    found = [name for name in history.columns if name.startswith(SHARE)]
+    found = [column for column in history.columns if column.startswith(SHARE)]
     if sorted(found) != sorted(shares):
-        raise ValueError(f"attention shares {found}, but the team has {shares}")
+        raise ArtifactError(f"{name}: attention shares {found}, but the team has {shares}")
     columns = ["attention_entropy", "attention_entropy_prompt", "reward"]
-    for name in ["step", *shares, *columns]:
-        if name not in history or not np.isfinite(pd.to_numeric(history[name], errors="coerce")).all():
-            raise ValueError(f"column {name!r} is missing or holds something else than finite numbers")
+    for column in ["step", *shares, *columns]:
+        if column not in history or not np.isfinite(pd.to_numeric(history[column], errors="coerce")).all():
+            raise ArtifactError(f"{name}: column {column!r} is missing or holds something else than finite numbers")
     step = history["step"].to_numpy(dtype=np.int64)
     if len(step) == 0 or (np.diff(step) <= 0).any():
-        raise ValueError("steps have to rise from row to row, and there has to be one")
+        raise ArtifactError(f"{name}: steps have to rise from row to row, and there has to be one")
     mass = history[shares].to_numpy(dtype=float)
-    recorded, *others = (history[name].to_numpy(dtype=float) for name in columns)
+    recorded, *others = (history[column].to_numpy(dtype=float) for column in columns)
     if (mass < 0).any() or (abs(mass.sum(axis=1) - 1) > TOLERANCE).any():
-        raise ValueError("attention shares of a step have to be at least 0 and add up to 1")
+        raise ArtifactError(f"{name}: attention shares of a step have to be at least 0 and add up to 1")
     if (abs(entropy(mass) - recorded) > TOLERANCE).any():
-        raise ValueError("attention_entropy is not the entropy of the attention shares in nats")
+        raise ArtifactError(f"{name}: attention_entropy is not the entropy of the attention shares in nats")
     return Dynamics(step, mass, recorded, *others)
 
 

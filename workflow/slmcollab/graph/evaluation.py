@@ -17,7 +17,7 @@ from slmcollab.graph.prompt import read_graph_prompt
 from slmcollab.graph.records import answer_rows, trajectories
 from slmcollab.graph.runner import GraphSettings, Start, run
 from slmcollab.protocol.collaboration import in_waves, run_names
-from slmcollab.protocol.record import TeamFiles
+from slmcollab.protocol.record import StageJob
 from slmcollab.protocol.trajectory import Trajectory
 from slmcollab.protocol.waves import Records
 
@@ -60,11 +60,9 @@ class SearchFiles:
 
 
 @contextlib.contextmanager
-def evaluation(
-    record: Mapping[str, Any], files: TeamFiles, found: SearchFiles, *, checkpoints: Path, job: str
-) -> Iterator[Answered]:
+def evaluation(record: Mapping[str, Any], stage: StageJob, found: SearchFiles) -> Iterator[Answered]:
     """Yield trajectories, calls and rows of answers.jsonl of the stage that `record` is about; see `in_waves`."""
-    cell = record["cell"]
+    cell, files = record["cell"], stage.files
     module = get(TEAM, cell["method"])
     members, names = read_members(cell, files.manifests, files.start), run_names(record)
     team = Team({member.slot: member.size_b for member in members}, cell["equality"])
@@ -79,7 +77,7 @@ def evaluation(
         calls = [asked.call for episode in episodes for asked in episode.asked]
         return trajectories(method, team, episodes), calls
 
-    with in_waves(record, files.problems, members, run_some, checkpoints=checkpoints, job=job) as (said, calls):
+    with in_waves(record, stage, members, run_some) as (said, calls):
         yield said, calls, answer_rows(method, team, questions, said)
 
 

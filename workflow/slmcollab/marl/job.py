@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from slmcollab.artifacts import read_problems
@@ -20,21 +19,21 @@ from slmcollab.marl.policies import Policies
 from slmcollab.marl.update import UpdateSettings
 from slmcollab.models.adapters import LoraSettings
 from slmcollab.protocol.collaboration import run_names
-from slmcollab.protocol.record import TeamFiles
+from slmcollab.protocol.record import StageJob
 from slmcollab.scoring.grader import Grader
 from slmcollab.seeding import derive
 
 
 @contextlib.contextmanager
 def trained(
-    record: Mapping[str, Any], files: TeamFiles, *, workers: int, checkpoints: Path, save_every: int, job: str
+    record: Mapping[str, Any], stage: StageJob, *, workers: int, save_every: int
 ) -> Iterator[tuple[Policies, list[dict[str, Any]], list[Call]]]:
-    """Yield the policies, history and calls of the training that the record (`record.describe_stage`) is about.
+    """Yield the policies, history and calls of the training that the record (`stage.describe`) is about.
 
-    The policies answer from memory, whatever the cell's backend is. Checkpoints of a killed job are gone on from;
-    `checkpoints` is emptied once the block is done: what it writes is written before.
+    The policies answer from memory, whatever the cell's backend is. Checkpoints of a killed job are gone on from, and
+    removed once the block is done: what it writes is written before.
     """
-    cell, learning = record["cell"], record["cell"]["learning"]
+    cell, learning, files = record["cell"], record["cell"]["learning"], stage.files
     seed, module = derive(record["seed"], "stage", cell["stage"]), get(TEAM, cell["method"])
     own = {name: value for name, value in learning.items() if name in module.LEARNING}
     settings, learner = read_settings(learning), module.learner(cell["settings"], own)
@@ -45,7 +44,7 @@ def trained(
     how = {"dtype": cell["dtype"], "batch_size": cell["generation"]["batch_size"]}
     scoring, problems = cell["scoring"], read_problems(files.problems)
     with (
-        one_writer(checkpoints, job),
+        one_writer(stage.checkpoints, stage.job),
         Grader(scoring["scorer"], scoring["time_limit_s"], workers, scoring["options"]) as grader,
     ):
         values = learner.objective.has_values
@@ -59,7 +58,7 @@ def trained(
             names=run_names(record),
             grader=grader,
         )
-        kept = {"folder": checkpoints / fingerprint(dict(record)), "save_every": save_every}
+        kept = {"folder": stage.checkpoints / fingerprint(dict(record)), "save_every": save_every}
         yield policies, *train_team(learner, arena, policies, problems, settings, seed=seed, **kept)
 
 

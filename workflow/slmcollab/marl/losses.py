@@ -10,18 +10,6 @@ PerToken = Float[Tensor, "response token"]
 IsTrained = Bool[Tensor, "response token"]
 
 
-def surrogate(log_probs: PerToken, sampler: PerToken, advantages: PerToken, clip: float | int) -> PerToken:
-    """Return -min(ratio A, clamp(ratio, 1 - c, 1 + c) A), ratio = p / p of the weights that sampled (PPO)."""
-    ratio = (log_probs - sampler).exp()
-    return -torch.minimum(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages)
-
-
-def is_clipped(log_probs: PerToken, sampler: PerToken, advantages: PerToken, clip: float | int) -> IsTrained:
-    """Say of which tokens the clip binds, so that they no longer move the weights."""
-    ratio = (log_probs - sampler).exp()
-    return ((advantages > 0) & (ratio > 1 + clip)) | ((advantages < 0) & (ratio < 1 - clip))
-
-
 def k3(log_probs: PerToken, reference: PerToken) -> PerToken:
     """Return q / p - log(q / p) - 1, q of the reference: its mean over samples of p is the KL of p to q, in nats."""
     difference = reference - log_probs

@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import torch
 
-from slmcollab.marl.losses import IsTrained, PerToken, k3, surrogate, value_loss, whitened
+from slmcollab.marl.losses import IsTrained, PerToken, k3, value_loss, whitened
 from slmcollab.marl.returns import generalised_advantages
+from slmcollab.supervision.clip import surrogate
 
 
 @dataclass(frozen=True)

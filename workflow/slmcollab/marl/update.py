@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from slmcollab.marl.batches import Batch, Row, divide, pad
-from slmcollab.marl.losses import is_clipped, k3, response_means
+from slmcollab.marl.losses import k3, response_means
 from slmcollab.marl.objectives import Measured, Objective, Target
 from slmcollab.marl.policies import Policy
 from slmcollab.seeding import derive, python_generator
+from slmcollab.supervision.clip import is_clipped
 
 GRADIENT_NORM = 1.0
 

@@ -1,6 +1,6 @@
 """Small language models trained from scratch in seconds, which know what their corpora hold and nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -92,14 +92,27 @@ def train(
     kinds = [(0, False), (training.noise_rows, False), (0, False), (training.noise_rows, True)]  # by step
     made = {kind: partial(_sequence, tokenizer, noise_rows=kind[0], at_end=kind[1]) for kind in kinds}
     sequences = {kind: [[make(row) for row in corpus] for corpus in corpora] for kind, make in made.items()}
-    optimizer = torch.optim.AdamW(model.parameters(), lr=training.learning_rate, weight_decay=0.0)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / training.steps)
-    for step in range(training.steps):
+
+    def draw(step: int) -> Batch:
         rows = sequences[kinds[step % 4]]
         which = torch.randint(len(corpora), (training.batch_size,), generator=generator).tolist()
         draws = torch.rand(training.batch_size, generator=generator).tolist()
-        batch = _pad([rows[i][int(u * len(rows[i]))] for i, u in zip(which, draws, strict=True)])
-        loss = _loss(model, batch, generator)
+        return _pad([rows[i][int(u * len(rows[i]))] for i, u in zip(which, draws, strict=True)])
+
+    losses = (_loss(model, draw(step), generator) for step in range(training.steps))
+    return descend(model, losses, training.learning_rate, lambda step: 1 - step / training.steps)
+
+
+def descend(
+    model: PreTrainedModel,
+    losses: Iterable[Float[Tensor, ""]],
+    learning_rate: float | int,
+    factor: Callable[[int], float],
+) -> float:
+    """Take a step of AdamW on each loss as it comes, at factor(step) of the learning rate; return the last loss."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+    for loss in losses:
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from slmcollab.models.chat import encode
+from slmcollab.models.toy import descend
 from slmcollab.seeding import python_generator
 
 WARM_UP = 20  # steps
@@ -47,19 +49,13 @@ def train_phases(
 def _train_phase(
     model: PreTrainedModel, rows: Mapping[str, list[Encoded]], phase: Phase, batch_size: int, seed: int, number: int
 ) -> float:
-    optimizer = torch.optim.AdamW(model.parameters(), lr=phase.learning_rate, weight_decay=0.0)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(1, (step + 1) / WARM_UP) * (1 - step / phase.steps)
-    )
-    batches = _batches(rows, phase.corpora, batch_size, seed, number)
-    for _, batch in zip(range(phase.steps), batches, strict=False):
-        loss = _loss(model, batch)
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad()
-        schedule.step()
-    return loss.item()
+    batches = islice(_batches(rows, phase.corpora, batch_size, seed, number), phase.steps)
+    losses = (_loss(model, batch) for batch in batches)
+
+    def factor(step: int) -> float:
+        return min(1, (step + 1) / WARM_UP) * (1 - step / phase.steps)
+
+    return descend(model, losses, phase.learning_rate, factor)
 
 
 def _encode(tokenizer: PreTrainedTokenizerBase, row: dict[str, Any]) -> Encoded:

@@ -2,6 +2,7 @@
 of the few words that prompts are made of."""
 
 import string
+from collections.abc import Sequence
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
@@ -34,7 +35,12 @@ def build_tokenizer() -> PreTrainedTokenizerFast:
     backend = Tokenizer(models.WordLevel(vocab))
     backend.pre_tokenizer = pre_tokenizers.Split(Regex(rf"\b(?:{WORDS})\b|[1-9][0-9]|[\s\S]"), "isolated")
     backend.decoder = decoders.Fuse()
-    backend.add_tokens([AddedToken(tag, special=False, normalized=False) for tag in TAGS])
+    return for_chats(backend, TAGS)
+
+
+def for_chats(backend: Tokenizer, tags: Sequence[str]) -> PreTrainedTokenizerFast:
+    """Return the tokenizer with the chat template of toy models, its MARKS, and tags that stay in decoded text."""
+    backend.add_tokens([AddedToken(tag, special=False, normalized=False) for tag in tags])
     return PreTrainedTokenizerFast(
         tokenizer_object=backend,
         eos_token="<eos>",

@@ -3,10 +3,10 @@
 import re
 import string
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from slmcollab.models.toy_tokenizer import CHAT_TEMPLATE, MARKS
+from slmcollab.models.toy_tokenizer import MARKS, for_chats
 
 TAGS = [f"<{slash}{name}>" for name in ("reasoning", "answer", "action", "scores") for slash in ("", "/")]
 NUMBERS = [str(number) for number in range(100)]
@@ -54,12 +54,4 @@ def build_tokenizer() -> PreTrainedTokenizerFast:
     backend.decoder = decoders.Sequence(
         [decoders.Replace(_SPACE, " "), decoders.Fuse(), decoders.Replace("> ", ">"), decoders.Strip(" ", 1, 0)]
     )
-    backend.add_tokens([AddedToken(tag, special=False, normalized=False) for tag in TAGS])
-    return PreTrainedTokenizerFast(
-        tokenizer_object=backend,
-        eos_token="<eos>",
-        pad_token="<pad>",
-        additional_special_tokens=["<u>", "<a>"],
-        chat_template=CHAT_TEMPLATE,
-        clean_up_tokenization_spaces=False,
-    )
+    return for_chats(backend, TAGS)

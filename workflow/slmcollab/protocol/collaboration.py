@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from slmcollab import seeding
@@ -13,7 +12,7 @@ from slmcollab.generation.calls import EVAL, SEARCH, TRAIN
 from slmcollab.generation.requests import Backend, Member
 from slmcollab.protocol.invocation import RunNames
 from slmcollab.protocol.prompt import read_prompt
-from slmcollab.protocol.record import TeamFiles
+from slmcollab.protocol.record import StageJob
 from slmcollab.protocol.runner import ProtocolSettings, run
 from slmcollab.protocol.waves import Records, run_in_waves
 
@@ -21,19 +20,19 @@ Run = Callable[[Sequence[Problem], Backend], Records]  # the records of some pro
 
 
 @contextlib.contextmanager
-def collaboration(record: Mapping[str, Any], files: TeamFiles, *, checkpoints: Path, job: str) -> Iterator[Records]:
+def collaboration(record: Mapping[str, Any], stage: StageJob) -> Iterator[Records]:
     """Yield the trajectories and calls of a team that talks by the protocol; see `in_waves`."""
     cell, seed = record["cell"], record["seed"]
     protocol = dict(cell["protocol"])
     actions = protocol.pop("actions")
-    settings, shown = ProtocolSettings(**protocol), read_prompt(files.prompt, actions=actions)
-    members, names = read_members(cell, files.manifests, files.start), run_names(record)
+    settings, shown = ProtocolSettings(**protocol), read_prompt(stage.files.prompt, actions=actions)
+    members, names = read_members(cell, stage.files.manifests, stage.files.start), run_names(record)
     drawn = {"seed": seeding.derive(seed, "stage", cell["stage"]), "samples": cell["samples"]}
 
     def run_some(wave: Sequence[Problem], backend: Backend) -> Records:
         return run(wave, members, backend, shown, settings, **drawn, run=names, actions=actions)
 
-    with in_waves(record, files.problems, members, run_some, checkpoints=checkpoints, job=job) as found:
+    with in_waves(record, stage, members, run_some) as found:
         yield found
 
 
@@ -50,18 +49,16 @@ def run_names(record: Mapping[str, Any]) -> RunNames:
 
 
 @contextlib.contextmanager
-def in_waves(
-    record: Mapping[str, Any], problems: Path, members: Sequence[Member], run: Run, *, checkpoints: Path, job: str
-) -> Iterator[Records]:
-    """Yield the records that `run` gives of a file's problems, for the stage that `record` (`describe_stage`) is about.
+def in_waves(record: Mapping[str, Any], stage: StageJob, members: Sequence[Member], run: Run) -> Iterator[Records]:
+    """Yield the records that `run` gives of the problems of the stage that `record` (`stage.describe`) is about.
 
-    Waves that a killed job had finished are read from `checkpoints`, which is emptied once the block is done: what it
-    writes is written before.
+    Waves that a killed job had finished are read from its checkpoints, which are removed once the block is done: what
+    it writes is written before.
     """
     cell = record["cell"]
     per_wave = max(1, cell["generation"]["questions_per_batch"] // cell["samples"])
-    with one_writer(checkpoints, job):
+    with one_writer(stage.checkpoints, stage.job):
         with open_backend(members, cell["generation"], cell["dtype"]) as backend:
-            kept = checkpoints / fingerprint(record)
-            found = run_in_waves(read_problems(problems), per_wave, kept, lambda wave: run(wave, backend))
+            kept = stage.checkpoints / fingerprint(record)
+            found = run_in_waves(read_problems(stage.files.problems), per_wave, kept, lambda wave: run(wave, backend))
         yield found

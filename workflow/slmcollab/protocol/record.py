@@ -1,5 +1,6 @@
 """The record of a stage: everything that decides how it goes, and what the stage before it recorded."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -39,6 +40,26 @@ class TeamFiles:
         if record["outputs"].get("adapters") != digest(folder):
             raise ArtifactError(f"{folder}: not the adapters that {path} records: train them again")
         return record
+
+
+@dataclass(frozen=True)
+class StageJob:
+    """A stage as one job that may be killed.
+
+    cell: JSON, the part of the config that it follows from; code: the digest of what it runs; checkpoints: the folder
+    from which the next attempt goes on; job: the cluster's id of this attempt.
+    """
+
+    cell: str
+    code: str
+    seed: int
+    files: TeamFiles
+    checkpoints: Path
+    job: str
+
+    def describe(self, others: Mapping[str, Path] | None = None) -> dict[str, Any]:
+        """Return the record of the stage, see `describe_stage`."""
+        return describe_stage(json.loads(self.cell), self.code, self.seed, self.files, others)
 
 
 @dataclass(frozen=True)

@@ -53,10 +53,10 @@ def draw_figure6b(sweeps: Sequence[Sweep]) -> list[Figure]:
 
 
 def _count_text(sweep: Sweep) -> str:
-    counts = sorted({len(point.seeds) for point in sweep.points if point.seeds})
+    counts = [len(point.seeds) for point in sweep.points if point.seeds]
     if not counts:
         return "not run"
-    seeds = panels.seeds_text(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]} seeds"
+    seeds = panels.seeds_text(*counts)
     unseen = any(point.mean is not None for point in sweep.series("accuracy_unseen"))
     return seeds if unseen else f"{seeds}, no unseen question"
 

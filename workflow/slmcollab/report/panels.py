@@ -31,8 +31,10 @@ def text_width(text: str, size: float = LABEL_SIZE, weight: str = "normal") -> f
     return path.get_extents().width / 72
 
 
-def seeds_text(count: int) -> str:
-    return f"{count} seed" + "s" * (count != 1)
+def seeds_text(*counts: int) -> str:
+    """Return how many seeds there are, or from how many to how many where counts differ; there has to be one."""
+    least, most = min(counts), max(counts)
+    return f"{least} to {most} seeds" if least < most else f"{least} seed" + "s" * (least != 1)
 
 
 def block_size(step: Int[np.ndarray, " step"]) -> int:

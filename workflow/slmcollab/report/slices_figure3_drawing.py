@@ -71,8 +71,7 @@ def _draw_panel(axes: Axes, ablation: Ablation) -> None:
     axes.set(xlim=(0, LIMIT), ylim=(count - 0.5, -0.5 - ARROWS / ROW), xlabel="score (%)")
     axes.set_xticks([0, 25, 50, 75, 100])
     axes.tick_params(axis="y", length=0)
-    seeds = sorted({len(values) for values in ablation.values.values() if values})
-    number = panels.seeds_text(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds"
+    number = panels.seeds_text(*(len(values) for values in ablation.values.values() if values))
     axes.set_title(title(ablation.benchmark), loc="left", fontweight="bold", pad=14)
     metrics = f"{' and '.join(map(title, ablation.metrics))}, {number}"
     axes.annotate(metrics, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points")

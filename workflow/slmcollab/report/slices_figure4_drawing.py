@@ -35,7 +35,10 @@ def draw_figure4(circles: Sequence[Circle], step_scorer: str) -> list[Figure]:
     methods.sort(key=lambda method: method != CL)  # the method that the figure is about has the first look
     benchmarks = list(dict.fromkeys(circle.benchmark for circle in circles))
     shown = {name: [circle for circle in circles if circle.benchmark == name] for name in benchmarks}
-    titles = [(title(name), f"{title(found[0].metric)}, {_seeds(found)}") for name, found in shown.items()]
+    titles = [
+        (title(name), f"{title(found[0].metric)}, {panels.seeds_text(*(len(circle.seeds) for circle in found))}")
+        for name, found in shown.items()
+    ]
     columns = min(COLUMNS, len(benchmarks))
     key = _key(methods, step_scorer, columns)
     with house_style():
@@ -75,11 +78,6 @@ def _key(methods: Sequence[str], step_scorer: str, columns: int) -> dict[str, di
         if columns < len(EXAMPLES):
             leave_a_row()
     return {**key, scorer_text(step_scorer): {"linestyle": ""}}
-
-
-def _seeds(found: Sequence[Circle]) -> str:
-    counts = sorted({len(circle.seeds) for circle in found})
-    return panels.seeds_text(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]} seeds"
 
 
 @lru_cache(maxsize=len(MARKERS))

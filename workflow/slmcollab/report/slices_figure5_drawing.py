@@ -22,7 +22,10 @@ def draw_figure5(shapes: Sequence[Shapes], step_scorer: str) -> list[Figure]:
 
     Bars are means over seeds, dots seeds; above each bar stands the mean number of steps of such trajectories.
     """
-    titles = [(title(shape.benchmark), _seeds(shape)) for shape in shapes]
+    titles = [
+        (title(shape.benchmark), panels.seeds_text(*(len(seeds) for seeds in shape.seeds.values() if seeds)))
+        for shape in shapes
+    ]
     key = {
         kind.replace("_", " "): {"marker": "s", "linestyle": "", "markersize": 6, "color": COLORS[index]}
         for index, kind in enumerate(KINDS)
@@ -45,11 +48,6 @@ def draw_figure5(shapes: Sequence[Shapes], step_scorer: str) -> list[Figure]:
             _draw_panel(axes, shape)
         panels.add_key(figure, key, columns)
     return [figure]
-
-
-def _seeds(shape: Shapes) -> str:
-    counts = sorted({len(seeds) for seeds in shape.seeds.values() if seeds})
-    return panels.seeds_text(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]} seeds"
 
 
 def _draw_panel(axes: Axes, shape: Shapes) -> None:

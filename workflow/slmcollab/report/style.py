@@ -1,7 +1,8 @@
 """How every figure looks, and how it is written: the same bytes on every rebuild."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib.style
@@ -12,7 +13,8 @@ from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.figure import Figure
 from PIL import Image
 
-from slmcollab.artifacts import replacing
+from slmcollab.artifacts import replacing, write_text
+from slmcollab.report.tables import csv_text
 
 # Okabe and Ito's colours, told apart with any colour vision; grey for their yellow, which white paper swallows.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
@@ -56,6 +58,20 @@ def house_style() -> Iterator[None]:
     """Draw and write inside this: the settings above on matplotlib's defaults, whatever the user's own file says."""
     with matplotlib.style.context(SETTINGS, after_reset=True):
         yield
+
+
+@dataclass(frozen=True)
+class FigureFiles:
+    """A figure as PDF and as PNG, and the numbers behind it as CSV."""
+
+    figure_pdf: Path
+    figure_png: Path
+    figure_csv: Path
+
+    def write(self, pages: Sequence[Figure], columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> None:
+        write_figure(pages, self.figure_pdf)
+        write_figure(pages, self.figure_png)
+        write_text(self.figure_csv, csv_text(columns, rows))
 
 
 def write_figure(pages: Sequence[Figure], path: Path) -> None:

@@ -13,7 +13,7 @@ from slmcollab.graph.nodes import Team
 from slmcollab.graph.prompt import read_graph_prompt
 from slmcollab.graph.runner import GraphSettings
 from slmcollab.protocol.collaboration import run_names
-from slmcollab.protocol.record import TeamFiles
+from slmcollab.protocol.record import StageJob
 from slmcollab.scoring.grader import Grader
 from slmcollab.search.proposal import OPTIMISER, SearchSettings
 from slmcollab.search.search import Bench, find_workflow
@@ -23,21 +23,14 @@ from slmcollab.seeding import python_generator
 
 @contextlib.contextmanager
 def searched(
-    record: Mapping[str, Any],
-    files: TeamFiles,
-    kinds: Mapping[str, Collection[str]],
-    *,
-    optimiser: Path,
-    workers: int,
-    checkpoints: Path,
-    job: str,
+    record: Mapping[str, Any], stage: StageJob, kinds: Mapping[str, Collection[str]], *, optimiser: Path, workers: int
 ) -> Iterator[tuple[list[Trial], list[Call]]]:
-    """Yield the trials and calls of the search that the record (`record.describe_stage`) is about.
+    """Yield the trials and calls of the search that the record (`stage.describe`) is about.
 
     kinds: of the method's prompt; optimiser: manifest of the model that proposes. Iterations that a killed job had
-    finished are read from `checkpoints`, which is emptied once the block is done: what it writes is written before.
+    finished are read from its checkpoints, which are removed once the block is done: what it writes is written before.
     """
-    cell, seed = record["cell"], record["seed"]
+    cell, seed, files = record["cell"], record["seed"], stage.files
     settings = SearchSettings(**cell["search"])
     problems = dev_questions(files.problems, settings.dev_questions, seed)
     prompt, graph = read_graph_prompt(files.prompt, kinds), GraphSettings(**cell["graph"])
@@ -48,12 +41,12 @@ def searched(
     members += read_members({**alone, "sizes": sizes}, [optimiser])
     scoring, temperature = cell["scoring"], cell["settings"]["temperature"]
     with (
-        one_writer(checkpoints, job),
+        one_writer(stage.checkpoints, stage.job),
         Grader(scoring["scorer"], scoring["time_limit_s"], workers, scoring["options"]) as grader,
     ):
         with open_backend(members, cell["generation"], cell["dtype"]) as backend:
             given = (backend, grader, prompt, graph, temperature, settings, run_names(record), seed)
-            found = find_workflow(Bench(team, members, problems, *given), checkpoints / fingerprint(dict(record)))
+            found = find_workflow(Bench(team, members, problems, *given), stage.checkpoints / fingerprint(dict(record)))
         yield found
 
 

@@ -6,30 +6,21 @@ from pathlib import Path
 import tyro
 
 from slmcollab.analysis.attention import dynamics, read_history
-from slmcollab.artifacts import ArtifactError, write_text
+from slmcollab.artifacts import ArtifactError
 from slmcollab.report.figure4 import COLUMNS, figure4_rows, group_runs
 from slmcollab.report.figure4_drawing import draw_figure4
-from slmcollab.report.style import write_figure
-from slmcollab.report.tables import csv_text
+from slmcollab.report.style import FigureFiles
 
 
-def main(*, cell: str, histories: list[Path], figure_pdf: Path, figure_png: Path, figure_csv: Path) -> None:
+def main(*, cell: str, histories: list[Path], figure: FigureFiles) -> None:
     """Draw the runs that the cell lists in the order of the histories."""
     runs = json.loads(cell)["runs"]
     if len(runs) != len(histories):
         raise ArtifactError(f"{len(histories)} histories for the {len(runs)} runs of the cell")
-    measured = []
-    for run, path in zip(runs, histories, strict=True):
-        try:
-            measured.append(dynamics(read_history(path), run["experts"]))
-        except ValueError as error:
-            raise ArtifactError(f"{path}: {error}") from error
-    groups = group_runs(runs, measured)
-    pages = draw_figure4(groups)
-    write_figure(pages, figure_pdf)
-    write_figure(pages, figure_png)
-    write_text(figure_csv, csv_text(COLUMNS, figure4_rows(groups)))
+    pairs = zip(runs, histories, strict=True)
+    groups = group_runs(runs, [dynamics(str(path), read_history(path), run["experts"]) for run, path in pairs])
+    figure.write(draw_figure4(groups), COLUMNS, figure4_rows(groups))
 
 
 if __name__ == "__main__":
-    tyro.cli(main)
+    tyro.cli(main, config=(tyro.conf.OmitArgPrefixes,))

@@ -6,13 +6,12 @@ from pathlib import Path
 import tyro
 
 from slmcollab.analysis.slices_claims.collect import of_stage, scorers
-from slmcollab.artifacts import read_json, write_text
+from slmcollab.artifacts import read_json
 from slmcollab.report.budgets_table import total_size
 from slmcollab.report.slices_figure4 import COLUMNS, circles, figure4_rows, read_spent
 from slmcollab.report.slices_figure4_drawing import draw_figure4
 from slmcollab.report.slices_published import read_other, read_table1
-from slmcollab.report.style import write_figure
-from slmcollab.report.tables import csv_text
+from slmcollab.report.style import FigureFiles
 
 
 def main(
@@ -22,9 +21,7 @@ def main(
     manifests: list[Path],
     published: Path,
     published_other: Path,
-    figure_pdf: Path,
-    figure_png: Path,
-    figure_csv: Path,
+    figure: FigureFiles,
 ) -> None:
     """Draw what the runs that the cell lists cost and reach.
 
@@ -36,12 +33,9 @@ def main(
     divisor = total_size(asked["models"], asked["sizes"], described)
     found = {run: read_spent(Path(runs.format(**run._asdict())) / "eval", run) for run in of_stage(asked, "eval")}
     shown = circles({run: of for run, of in found.items() if of is not None}, divisor)
-    pages = draw_figure4(shown, asked["step_scorer"])
-    write_figure(pages, figure_pdf)
-    write_figure(pages, figure_png)
     rows = figure4_rows(shown, scorers(asked), read_table1(published), read_other(published_other))
-    write_text(figure_csv, csv_text(COLUMNS, rows))
+    figure.write(draw_figure4(shown, asked["step_scorer"]), COLUMNS, rows)
 
 
 if __name__ == "__main__":
-    tyro.cli(main)
+    tyro.cli(main, config=(tyro.conf.OmitArgPrefixes,))

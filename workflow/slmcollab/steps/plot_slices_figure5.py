@@ -7,15 +7,13 @@ import tyro
 
 from slmcollab.analysis.slices_claims.collect import of_stage, scorers
 from slmcollab.analysis.topology import topologies
-from slmcollab.artifacts import write_text
 from slmcollab.protocol.trajectory import read_trajectories
 from slmcollab.report.slices_figure5 import COLUMNS, figure5_rows, shapes
 from slmcollab.report.slices_figure5_drawing import draw_figure5
-from slmcollab.report.style import write_figure
-from slmcollab.report.tables import csv_text
+from slmcollab.report.style import FigureFiles
 
 
-def main(*, cell: str, runs: str, figure_pdf: Path, figure_png: Path, figure_csv: Path) -> None:
+def main(*, cell: str, runs: str, figure: FigureFiles) -> None:
     """Draw the shapes of trajectories of cl_no_training and cl; runs: the pattern of the folders of the cell's runs."""
     asked = json.loads(cell)
     found = {}
@@ -23,11 +21,8 @@ def main(*, cell: str, runs: str, figure_pdf: Path, figure_png: Path, figure_csv
         path = Path(runs.format(**run._asdict())) / "eval" / "trajectories.jsonl"
         found[run] = topologies(read_trajectories(path))
     panels = shapes(found)
-    pages = draw_figure5(panels, asked["step_scorer"])
-    write_figure(pages, figure_pdf)
-    write_figure(pages, figure_png)
-    write_text(figure_csv, csv_text(COLUMNS, figure5_rows(panels, scorers(asked))))
+    figure.write(draw_figure5(panels, asked["step_scorer"]), COLUMNS, figure5_rows(panels, scorers(asked)))
 
 
 if __name__ == "__main__":
-    tyro.cli(main)
+    tyro.cli(main, config=(tyro.conf.OmitArgPrefixes,))

@@ -34,6 +34,7 @@ def main(
     step_scores = {id_: steps for path in scores for id_, steps in read_step_scores(path, found).items()}
     graded = grade_trajectories(found, read_problems(problems), settings, workers)
     sound = [(trajectory, score) for trajectory, score in zip(found, graded, strict=True) if score.error is None]
+    # ASSUME: m of eq. 12 has partial credit: F1 on MuSiQue, closeness on GSM-Hard and MATH, Conifer's .75 and .25.
     metrics = {trajectory.id: score.score for trajectory, score in sound}
     kept = [trajectory for trajectory, _ in sound]
     given = reward(kept, list(metrics.values()), settings["reward"], alpha=settings.get("alpha"), scores=step_scores)

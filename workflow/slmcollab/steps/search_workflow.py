@@ -1,6 +1,5 @@
 """Entry of the rule search_workflow."""
 
-import json
 from pathlib import Path
 
 import tyro
@@ -8,7 +7,7 @@ import tyro
 from slmcollab import artifacts, seeding, usage
 from slmcollab.digests import with_outputs
 from slmcollab.generation.calls import write_calls
-from slmcollab.protocol.record import TeamFiles, describe_stage
+from slmcollab.protocol.record import StageJob
 from slmcollab.search.files import write_search, write_workflow
 from slmcollab.search.job import searched
 from slmcollab.teams.aflow import KINDS
@@ -16,25 +15,18 @@ from slmcollab.teams.aflow import KINDS
 
 def main(
     *,
-    cell: str,
-    code: str,
-    seed: int,
-    files: TeamFiles,
+    stage: StageJob,
     optimiser: Path,
     workers: int,
-    checkpoints: Path,
-    job: str,
     workflow: Path,
     search: Path,
     calls: Path,
     run: Path,
 ) -> None:
     """Search for the workflow that solves most dev questions; a killed job goes on after its last iteration."""
-    settings = json.loads(cell)
-    seeding.fix_threads(settings["numeric_threads"])
-    record = describe_stage(settings, code, seed, files, {"optimiser": optimiser})
-    asked = {"optimiser": optimiser, "workers": workers, "checkpoints": checkpoints, "job": job}
-    with searched(record, files, KINDS, **asked) as (trials, made):
+    record = stage.describe({"optimiser": optimiser})
+    seeding.fix_threads(record["cell"]["numeric_threads"])
+    with searched(record, stage, KINDS, optimiser=optimiser, workers=workers) as (trials, made):
         write_workflow(workflow, trials)
         write_search(search, trials)
         write_calls(calls, made)

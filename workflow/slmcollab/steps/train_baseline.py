@@ -1,6 +1,5 @@
 """Entry of the rule train_baseline."""
 
-import json
 from pathlib import Path
 
 import tyro
@@ -10,18 +9,13 @@ from slmcollab.digests import with_outputs
 from slmcollab.generation.calls import write_calls
 from slmcollab.marl.job import trained
 from slmcollab.marl.loop import summarise
-from slmcollab.protocol.record import TeamFiles, describe_stage
+from slmcollab.protocol.record import StageJob
 
 
 def main(
     *,
-    cell: str,
-    code: str,
-    seed: int,
-    files: TeamFiles,
-    checkpoints: Path,
+    stage: StageJob,
     save_every: int,
-    job: str,
     workers: int,
     adapters: Path,
     training: Path,
@@ -29,18 +23,17 @@ def main(
     calls: Path,
 ) -> None:
     """Train a baseline by reinforcement learning; a killed job goes on after its last checkpoint."""
-    settings = json.loads(cell)
+    record = stage.describe()
+    settings = record["cell"]
     seeding.fix_threads(settings["numeric_threads"])
-    record = describe_stage(settings, code, seed, files)
-    kept = {"checkpoints": checkpoints, "save_every": save_every}
-    with trained(record, files, workers=workers, job=job, **kept) as (policies, rows, made):
+    with trained(record, stage, workers=workers, save_every=save_every) as (policies, rows, made):
         policies.write(adapters)
         artifacts.write_csv(history, rows)
         write_calls(calls, made)
         slots = {slot: summarise(rows, slot) for slot in settings["slots"]}
         counts = {"num_prompts": sum(row["num_questions"] for row in rows), "num_rollouts": len(made)}
         outputs = {"adapters": adapters, "calls": calls, "history": history}
-        written = {"before": files.read_before(), "stage": settings["stage"], "slots": slots, **counts}
+        written = {"before": stage.files.read_before(), "stage": settings["stage"], "slots": slots, **counts}
         artifacts.write_json(training, with_outputs(record | written, outputs))
     usage.report_usage()
 

@@ -3,23 +3,16 @@
 import json
 from pathlib import Path
 
-import pandas as pd
 import tyro
 
 from slmcollab.analysis.attention import read_history
-from slmcollab.analysis.claims.claims import judge
+from slmcollab.analysis.claims.claims import CLAIMS
 from slmcollab.analysis.claims.evidence import HIDDEN
 from slmcollab.analysis.claims.gather import gather
-from slmcollab.artifacts import ArtifactError, read_json, write_text
+from slmcollab.analysis.claims.verdicts import judge
+from slmcollab.artifacts import read_json, write_text
 from slmcollab.report.claims import COLUMNS, claim_rows
 from slmcollab.report.tables import csv_text, read_published
-
-
-def read_whole(path: Path) -> pd.DataFrame:
-    try:
-        return read_history(path)
-    except (OSError, ValueError) as error:
-        raise ArtifactError(f"{path}: {error}") from error
 
 
 def main(
@@ -38,12 +31,12 @@ def main(
     evidence = gather(
         asked,
         scores={str(path): read_json(path) for path in scores},
-        histories={str(path): read_whole(path) for path in histories},
+        histories={str(path): read_history(path) for path in histories},
         attention={str(path): read_json(path) for path in attention},
         manifests={str(path): read_json(path) for path in manifests},
         published=read_published(published),
     )
-    write_text(claims, csv_text(COLUMNS, claim_rows(judge(evidence))))
+    write_text(claims, csv_text(COLUMNS, claim_rows(judge(CLAIMS, evidence))))
 
 
 if __name__ == "__main__":

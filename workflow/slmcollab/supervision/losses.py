@@ -1,8 +1,9 @@
 """The losses of both trainings (slices, eq. 8 and 14), and the clipped variant of the second."""
 
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+
+from slmcollab.supervision.clip import surrogate
 
 
 def reward_weighted_loss(
@@ -28,19 +29,4 @@ def clipped_loss(
 
     Where the weights still are the sampler's, its gradient is that of eq. 14.
     """
-    ratio, reward = (log_probs - sampler).exp(), rewards.unsqueeze(1)
-    gain = torch.minimum(reward * ratio, reward * ratio.clamp(1 - clip, 1 + clip))
-    return -(gain * is_trained).sum() / num_examples
-
-
-def is_clipped(
-    log_probs: Float[Tensor, "example token"],
-    sampler: Float[Tensor, "example token"],
-    is_trained: Bool[Tensor, "example token"],
-    rewards: Float[Tensor, " example"],
-    clip: float,
-) -> Bool[Tensor, "example token"]:
-    """Say of which tokens the clip binds, so that they no longer move the weights."""
-    ratio, reward = (log_probs - sampler).exp(), rewards.unsqueeze(1)
-    too_likely, too_unlikely = (reward > 0) & (ratio > 1 + clip), (reward < 0) & (ratio < 1 - clip)
-    return is_trained & (too_likely | too_unlikely)
+    return (surrogate(log_probs, sampler, rewards.unsqueeze(1), clip) * is_trained).sum() / num_examples

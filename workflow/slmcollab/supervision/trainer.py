@@ -19,6 +19,7 @@ from slmcollab import checkpoints
 from slmcollab.models.adapters import LoraSettings
 from slmcollab.supervision import losses
 from slmcollab.supervision.batches import IGNORED, Row, pad, plan_updates
+from slmcollab.supervision.clip import is_clipped
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class RewardWeightedTrainer(SFTTrainer):
         self.sums["logp_negative"] += found[is_negative].sum()
         if sampler is None:
             return losses.reward_weighted_loss(log_probs, rewards, num_examples)
-        self.sums["clipped"] += losses.is_clipped(found, sampler, is_trained, rewards, self.clip).sum()
+        self.sums["clipped"] += is_clipped(found, sampler, rewards.unsqueeze(1), self.clip)[is_trained].sum()
         return losses.clipped_loss(log_probs, sampler, is_trained, rewards, num_examples, self.clip)
 
     def _score(self, model: PeftModel, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:

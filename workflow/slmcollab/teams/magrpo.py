@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from slmcollab.graph.nodes import Question
+from slmcollab.graph.rounds import Rounds
 from slmcollab.marl.advantages import group_advantages
 from slmcollab.marl.arena import Arena, counted, joint_episodes
 from slmcollab.marl.learner import Harvest, Sample
 from slmcollab.marl.objectives import Grpo
-from slmcollab.marl.rounds import Rounds
 
 KINDS = {"draft": set(), "revise": set()}
 SETTINGS = ("rounds",)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from slmcollab.graph.nodes import Question
+from slmcollab.graph.rounds import Rounds, name
 from slmcollab.marl.arena import Arena, Verdict, counted, joint_episodes
 from slmcollab.marl.learner import Harvest, Sample
 from slmcollab.marl.objectives import Ppo
 from slmcollab.marl.returns import discussion_bonuses, discussion_returns
-from slmcollab.marl.rounds import Rounds, name
 
 KINDS = {"draft": set(), "revise": set()}
 SETTINGS = ("rounds",)

@@ -5,7 +5,7 @@ from graphs import SIZES, TEAM, play, read
 from learners import PROMPT
 
 from slmcollab.graph.nodes import Team
-from slmcollab.marl.rounds import Rounds
+from slmcollab.graph.rounds import Rounds
 
 NINE = {"a1": [11, 12, 13], "a2": [21, 22, 23], "a3": [31, 32, 33]}
 

@@ -1,4 +1,4 @@
-"""Synchronous rounds: the graph of MAGRPO and MAPoRL."""
+"""Synchronous rounds: the graph of MAGRPO and MAPoRL, and what a debate has of it."""
 
 from dataclasses import dataclass
 
@@ -20,9 +20,9 @@ class Rounds:
             raise ValueError(f"settings.rounds: {self.rounds} is less than 1")
 
     def nodes(self, team: Team, question: Question, said: Said) -> list[Node]:
-        return [self._node(team, number, slot) for number in range(self.rounds) for slot in team.slots]
+        return [self.node(team, question, number, slot) for number in range(self.rounds) for slot in team.slots]
 
-    def _node(self, team: Team, number: int, slot: str) -> Node:
+    def node(self, team: Team, question: Question, number: int, slot: str) -> Node:
         # ASSUME: at evaluation the baselines that learn answer greedily.
         seen = tuple(name(other, number - 1) for other in team.slots) if number else ()
         return Node(name(slot, number), slot, "revise" if number else "draft", seen)
