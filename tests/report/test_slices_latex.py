@@ -46,6 +46,7 @@ def test_latex_by_hand():
         r"cl & \textbf{70.0} $\pm$ 2.0 $\uparrow$20.0 & \textbf{50.0} $\pm$ 2.0 $\uparrow$0.0 \\",
     ]
     assert "oracle" in caption
+    assert "no mark tells how another training would turn out" in caption
     assert "brackets" not in caption
     assert r"$\dagger$ p at most 0.05 in a paired test over questions to cl" in caption
     assert r"$\ddagger$ after Holm's correction over the 3 tests" in caption

@@ -1,10 +1,12 @@
 """Which runs the grid holds, which are left out, and what tables and figures find in it."""
 
 import copy
+from pathlib import Path
 
 import grid
 import pytest
 import results_grid as shown
+import yaml
 
 CONFIG = {
     "grid": {"benchmarks": ["b1", "b2"], "methods": ["single", "hidden_state", "prefix"], "teams": ["t", "u"],
@@ -99,3 +101,14 @@ def test_a_run_with_a_team_that_its_operator_cannot_have_is_refused(method, team
 
 def test_only_experts_of_runs_are_shown():
     assert shown.experts_shown(CONFIG) == [("b1", "x"), ("b1", "y"), ("b1", "z"), ("b2", "x"), ("b2", "y"), ("b2", "z")]
+
+
+def test_what_is_harder_is_not_what_the_policy_solves_alone_and_all_that_claims_name_is_run():
+    """A17 compares attention on the gain benchmark with that on harder ones; Figure 6a shows arithmetic and logic."""
+    config = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text("utf-8"))
+    claims = config["claims"]
+    assert claims["harder"]
+    assert not set(claims["harder"]) & {claims["gain"], *claims["saturated"]}
+    assert {claims["gain"], *claims["lower_alone"]} == {"arithmetic", "logic"}
+    measured = {(run.benchmark, run.team) for run in shown.attention_runs(config)}
+    assert {(name, claims["team"]) for name in (claims["gain"], *claims["harder"], *claims["lower_alone"])} <= measured

@@ -8,7 +8,14 @@ import pytest
 from scipy import stats
 
 from slmcollab.analysis.claims.capacity import DRAWS, assignments, size_correlation
-from slmcollab.analysis.claims.comparisons import Comparison, compare, mean_interval, more_variable, welch
+from slmcollab.analysis.claims.comparisons import (
+    Comparison,
+    compare,
+    mean_interval,
+    more_variable,
+    rule_in_words,
+    welch,
+)
 from slmcollab.analysis.claims.verdicts import FAILS, HOLDS, NOT_RUN, NotRun, Part, attempt, findings, joint
 
 PART = Part("q", "points", "t")
@@ -45,9 +52,45 @@ def test_one_seed_has_no_interval():
 def test_what_counts_as_above_and_below(difference, p_value, interval, found):
     comparison = Comparison(difference, p_value, interval, 3, 100)
     assert comparison.found == found
-    assert comparison.satisfies(found)
-    assert comparison.satisfies("not above") == (found != "above")
-    assert comparison.satisfies("not below") == (found != "below")
+    for rule in ("above", "below"):
+        holds = HOLDS if interval else NOT_RUN  # one seed a side shows nothing, but that it shows nothing is known
+        assert comparison.verdict(rule) == (holds if found == rule else FAILS)
+
+
+@pytest.mark.parametrize(
+    ("p_value", "interval", "same", "not_above", "not_below"),
+    [
+        (0.50, (-4.9, 4.9), HOLDS, HOLDS, HOLDS),
+        (0.50, (-4.9, 5.0), NOT_RUN, NOT_RUN, HOLDS),  # a gain of 5 points is not left out
+        (0.50, (-5.0, 4.9), NOT_RUN, HOLDS, NOT_RUN),
+        (0.50, (-12.0, 12.0), NOT_RUN, NOT_RUN, NOT_RUN),  # so few seeds that anything may be
+        (0.01, (-12.0, 12.0), NOT_RUN, NOT_RUN, NOT_RUN),
+        (0.01, (0.1, 3.9), FAILS, FAILS, HOLDS),  # small, but found
+        (0.01, (1.0, 9.0), FAILS, FAILS, HOLDS),
+        (0.50, (1.0, 9.0), NOT_RUN, NOT_RUN, HOLDS),
+        (0.01, (-3.9, -0.1), FAILS, HOLDS, FAILS),
+        (0.01, (-9.0, -1.0), FAILS, HOLDS, FAILS),
+        (1.00, (0.0, 0.0), HOLDS, HOLDS, HOLDS),  # 100 against 100 in every seed
+        (0.01, None, NOT_RUN, NOT_RUN, NOT_RUN),  # one seed a side
+    ],
+)
+def test_that_nothing_is_there_needs_seeds_that_leave_out_five_points(p_value, interval, same, not_above, not_below):
+    found = Comparison(sum(interval or (2.0, 2.0)) / 2, p_value, interval, 3, 100)
+    verdicts = [found.verdict(rule) for rule in ("within noise", "not above", "not below")]
+    assert verdicts == [same, not_above, not_below]
+
+
+def test_a_rule_says_in_words_what_it_does():
+    assert rule_in_words("above").startswith("holds where above; above or below: the mean over seeds is")
+    assert rule_in_words("within noise").startswith(
+        "holds where within noise of the baseline and the interval lies between -5 and 5 points, does not hold where"
+        " above or below, else too few seeds to tell; "
+    )
+    above, below = (rule_in_words(rule) for rule in ("not above", "not below"))
+    assert above.startswith(
+        "holds where not above and the interval ends below 5 points, does not hold where above, else"
+    )
+    assert below.startswith("holds where not below and the interval begins above -5 points, does not hold where below,")
 
 
 def test_welch_is_that_of_scipy():

@@ -39,6 +39,7 @@ def slices_latex(rows: Sequence[SystemRow], grid: Mapping[str, Any]) -> str:
         f" † p at most {ALPHA} in a paired test over questions to {grid['reference']} (McNemar's exact test for right"
         " or wrong and one run a side, else the bootstrap, as for programs in several languages), whichever is better,"
         f" ‡ after Holm's correction over the {num_tests} tests of baselines on these metrics."
+        " Tests are over questions only: no mark tells how another training would turn out."
         f"{printed} Scores of steps come from {grid['step_scorer']}. {note}"
     )
     titles = ["System", *(f"{benchmark} {metric}" for benchmark, metric in columns)]

@@ -12,6 +12,7 @@ TITLES = {
     "magrpo": "MAGRPO",
     "maporl": "MAPoRL",
     "at_grpo": "AT-GRPO",
+    "at_grpo_more_rounds": "AT-GRPO, more rounds (ours)",
     "cl": "CL",
     "cl_no_training": "w/o CL",
     "cl_no_distillation": "w/o PD",

@@ -9,6 +9,7 @@ import numpy as np
 from slmcollab.analysis.claims.comparisons import (
     ABOVE,
     BELOW,
+    FEW,
     HOW,
     NOT_ABOVE,
     SAME,
@@ -18,9 +19,10 @@ from slmcollab.analysis.claims.comparisons import (
     compare,
     compared,
     more_variable,
+    rule_in_words,
 )
 from slmcollab.analysis.claims.evidence import HIDDEN, NO_TEAM, PREFIX, SHUFFLED, SINGLE, Evidence
-from slmcollab.analysis.claims.verdicts import SUBSTANTIAL, NotRun, Part, attempt
+from slmcollab.analysis.claims.verdicts import HOLDS, NOT_RUN, SUBSTANTIAL, NotRun, Part, attempt
 
 GAIN = "gain over single"
 
@@ -101,7 +103,7 @@ def _against_single(evidence: Evidence, rule: str, benchmark: str | None) -> lis
 
 def _on_benchmarks(evidence: Evidence, rule: str, role: str) -> list[Part]:
     parts = [part for benchmark in evidence.listed(role) for part in _against_single(evidence, rule, benchmark)]
-    return parts or [Part(GAIN, "points", f"holds where {rule}; {HOW}", reason=f"the config gives no {role}")]
+    return parts or [Part(GAIN, "points", rule_in_words(rule), reason=f"the config gives no {role}")]
 
 
 def _with_single(evidence: Evidence) -> list[Cell]:
@@ -166,18 +168,21 @@ def _fraction(evidence: Evidence, part: Part) -> Part:
     numbers = {"measured": fraction, "n_seeds": min(whole.n_seeds, found.n_seeds), "n": found.n}
     reason = f"{PREFIX} is {found.found} against {SINGLE} ({found.difference:.2f} of {whole.difference:.2f} points)"
     named = Part(part.quantity, part.unit, part.test, *cells[0])
-    return named.judged(
-        fraction >= SUBSTANTIAL and found.found == ABOVE, p_value=found.p_value, reason=reason, **numbers
-    )
+    numbers["p_value"], verdict = found.p_value, found.verdict(ABOVE)
+    if fraction >= SUBSTANTIAL and verdict == NOT_RUN:
+        return named.open(f"{reason}; {FEW}", **numbers)
+    return named.judged(fraction >= SUBSTANTIAL and verdict == HOLDS, reason=reason, **numbers)
 
 
 def gain_of_main(evidence: Evidence) -> Comparison:
-    """Return hidden_state against single on the gain benchmark; raises NotRun where it is not above."""
+    """Return hidden_state against single on the gain benchmark; raises NotRun where it is not above, or not surely."""
     cells = main_cell(evidence), single_cell(evidence)
     ours, single = (evidence.answers(*cell) for cell in cells)
     found = compare(ours, single, evidence.generator(*cells[0], *cells[1]))
     if found.found != ABOVE:
         raise NotRun(f"undefined: {HIDDEN} is {found.found} against {SINGLE} on {cells[0][0]}, so there is no gain")
+    if found.verdict(ABOVE) == NOT_RUN:
+        raise NotRun(f"{HIDDEN} against {SINGLE} on {cells[0][0]}: {FEW}")
     return found
 
 

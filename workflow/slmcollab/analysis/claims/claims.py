@@ -1,18 +1,7 @@
-"""The claims of n-Musketeers in order, and their judgement."""
-
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+"""The claims of n-Musketeers in order."""
 
 from slmcollab.analysis.claims import ablations, accuracy, capacity, context, preference, roles
-from slmcollab.analysis.claims.evidence import Evidence
-from slmcollab.analysis.claims.verdicts import Finding, Part, findings
-
-
-class Claim(NamedTuple):
-    name: str
-    statement: str
-    parts: Callable[[Evidence], Iterable[Part]]
-
+from slmcollab.analysis.claims.verdicts import Claim
 
 CLAIMS = (
     Claim("A1", "arithmetic: hidden states of experts beat the single model", accuracy.gain),
@@ -35,8 +24,3 @@ CLAIMS = (
     Claim("A18", "free prefix rows explain a substantial fraction of the gain", accuracy.prefix_fraction),
     Claim("A19", "features of another prompt fall to the controls without experts", accuracy.shuffled),
 )
-
-
-def judge(evidence: Evidence) -> list[Finding]:
-    """Return the rows of every claim in order, the verdict on a claim before its parts."""
-    return [row for claim in CLAIMS for row in findings(claim.name, claim.statement, claim.parts(evidence))]

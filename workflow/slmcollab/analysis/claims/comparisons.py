@@ -9,7 +9,7 @@ from jaxtyping import Float
 from scipy import stats
 
 from slmcollab.analysis.claims.evidence import Evidence
-from slmcollab.analysis.claims.verdicts import ALPHA, NotRun, Part, attempt
+from slmcollab.analysis.claims.verdicts import ALPHA, FAILS, HOLDS, NOT_RUN, SMALL_DIFFERENCE, NotRun, Part, attempt
 from slmcollab.analysis.statistics import paired_test
 
 Cell = tuple[str, str, str]  # benchmark, method, team
@@ -18,11 +18,16 @@ Interval = tuple[float, float]
 ABOVE, BELOW, NOT_ABOVE, NOT_BELOW, SAME = "above", "below", "not above", "not below", "within noise"
 HOW = (
     "above or below: the mean over seeds is, p < 0.05 in the paired permutation test over questions (two-sided, seeds"
-    " averaged; n), and with two seeds a side the 95 % Welch interval of the difference over seeds leaves out 0;"
-    " within noise: neither"
+    " averaged; n), and the 95 % Welch interval of the difference over seeds leaves out 0; within noise: neither; not"
+    " run where it would hold but a side has one seed"
 )
 FEW = "needs two seeds a side: with one, noise between trainings passes for a difference"
-WEAK = "absence of evidence, weak with so few seeds"
+# Rules that say what is not there, and where the whole interval over seeds has to lie: few seeds alone are no evidence.
+LIMITS = {
+    SAME: (-SMALL_DIFFERENCE, SMALL_DIFFERENCE, f"lies between -{SMALL_DIFFERENCE:g} and {SMALL_DIFFERENCE:g} points"),
+    NOT_ABOVE: (-math.inf, SMALL_DIFFERENCE, f"ends below {SMALL_DIFFERENCE:g} points"),
+    NOT_BELOW: (-SMALL_DIFFERENCE, math.inf, f"begins above -{SMALL_DIFFERENCE:g} points"),
+}
 
 
 @dataclass(frozen=True)
@@ -42,8 +47,27 @@ class Comparison:
             return ABOVE if self.difference > 0 else BELOW
         return SAME
 
-    def satisfies(self, rule: str) -> bool:
-        return self.found != rule.removeprefix("not ") if rule.startswith("not ") else self.found == rule
+    def verdict(self, rule: str) -> str:
+        """Return HOLDS or FAILS by `rule_in_words`, NOT_RUN where the seeds cannot tell."""
+        if rule not in LIMITS:
+            return FAILS if self.found != rule else HOLDS if self.interval else NOT_RUN
+        if self.interval is None:
+            return NOT_RUN
+        if self.found in ((ABOVE, BELOW) if rule == SAME else (rule.removeprefix("not "),)):
+            return FAILS
+        lowest, highest, _ = LIMITS[rule]
+        return HOLDS if lowest < self.interval[0] and self.interval[1] < highest else NOT_RUN
+
+
+def rule_in_words(rule: str) -> str:
+    """Return by which rule a part on two methods holds, does not hold, or is not run."""
+    if rule not in LIMITS:
+        return f"holds where {rule}; {HOW}"
+    wrong = f"{ABOVE} or {BELOW}" if rule == SAME else rule.removeprefix("not ")
+    return (
+        f"holds where {rule}{' of the baseline' if rule == SAME else ''} and the interval {LIMITS[rule][2]}, does not"
+        f" hold where {wrong}, else too few seeds to tell; {HOW}"
+    )
 
 
 def compare(
@@ -91,10 +115,9 @@ def compared(
     """Return the part "ours is `rule` the baseline" on all questions, and beside it on those that train does not have.
 
     The second is there where some test questions occur in train and some do not. ours, baseline: raise NotRun where the
-    grid has no such cell. Rules that hold by lack of evidence need two seeds a side.
+    grid has no such cell.
     """
-    test = f"holds where {rule}; {HOW}" if rule != SAME else f"holds where {rule} of the baseline; {HOW}"
-    part = Part(quantity, "points", test)
+    part = Part(quantity, "points", rule_in_words(rule))
     try:
         cells = ours(), baseline()
     except NotRun as missing:
@@ -116,13 +139,14 @@ def _compare_cells(evidence: Evidence, part: Part, rule: str, cells: tuple[Cell,
     numbers = {"measured": found.difference, "p_value": found.p_value, "low": low, "high": high}
     numbers |= {"n_seeds": found.n_seeds, "n": found.n}
     numbers["published"] = evidence.published_difference(*cells) if everything else None
-    negative = rule in (SAME, NOT_ABOVE, NOT_BELOW)
-    if negative and found.n_seeds < 2:
-        return part.open(FEW, **numbers)
-    holds = found.satisfies(rule)
-    weak = f"; {WEAK}" if negative and holds and found.found == SAME else ""
-    alone = "; one seed: noise between trainings is unknown" if found.n_seeds < 2 else ""
-    return part.judged(holds, reason=f"{cells[0][1]} is {found.found} against {cells[1][1]}{weak}{alone}", **numbers)
+    reason, verdict = f"{cells[0][1]} is {found.found} against {cells[1][1]}", found.verdict(rule)
+    if verdict != NOT_RUN:
+        alone = "" if found.interval else "; one seed: noise between trainings is unknown"
+        return part.judged(verdict == HOLDS, reason=reason + alone, **numbers)
+    if found.interval is None:
+        return part.open(f"{reason}; {FEW}", **numbers)
+    interval = f"the interval from {low:.1f} to {high:.1f} is not one that {LIMITS[rule][2]}"
+    return part.open(f"too few seeds to tell: {reason}, but {interval}", **numbers)
 
 
 SPREAD = (

@@ -21,18 +21,18 @@ def throughout(evidence: Evidence) -> list[Part]:
         " that sampled both (n; not the first, before any update), and p < 0.05 in the one-sided sign test over them"
     )
     part = Part("steps where reward with C is higher", "share", test, method=HIDDEN)
-    shown = dict.fromkeys([*filter(None, [evidence.roles.get("gain")]), *evidence.listed("harder")])
+    shown = dict.fromkeys([*filter(None, [evidence.roles.get("gain")]), *evidence.listed("lower_alone")])
     return _on_each(evidence, shown, part, _throughout)
 
 
 def saturates_lower(evidence: Evidence) -> list[Part]:
-    """A12: on the harder benchmarks the prompt alone saturates at a lower reward."""
+    """A12: on some benchmarks the prompt alone saturates at a lower reward."""
     test = (
         "holds where the reward with C less that of x alone, over the last tenth of the steps that sampled both, is"
         " above 0 with its 95 % interval over seeds (n)"
     )
     part = Part("final reward with C less x alone", "reward", test, method=HIDDEN)
-    return _on_each(evidence, evidence.listed("harder"), part, _final)
+    return _on_each(evidence, evidence.listed("lower_alone"), part, _final)
 
 
 def _on_each(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from slmcollab.analysis.attention import Dynamics, dynamics
+from slmcollab.analysis.attention import dynamics
 from slmcollab.analysis.claims.evidence import HIDDEN, Evidence, Rewards, Run
 from slmcollab.artifacts import ArtifactError
 
@@ -53,7 +53,7 @@ def gather(
     return Evidence(
         correct=correct,
         seen=seen,
-        dynamics={run: _dynamics(*file, cell["teams"][run.team]) for run, file in hidden.items()},
+        dynamics={run: dynamics(*file, cell["teams"][run.team]) for run, file in hidden.items()},
         rewards={run: _rewards(*file) for run, file in hidden.items()},
         attention={
             run: _attention(name, attention[name], cell["teams"][run.team], _accuracy(correct[run]))
@@ -99,13 +99,6 @@ def _answers(files: Mapping[Run, tuple[str, Any]]) -> tuple[dict[Run, np.ndarray
         if abs(found - accuracy) > TOLERANCE:
             raise ArtifactError(f"{name}: accuracy {accuracy}, but its problems give {found}")
     return correct, seen
-
-
-def _dynamics(name: str, history: pd.DataFrame, experts: Sequence[str]) -> Dynamics:
-    try:
-        return dynamics(history, experts)
-    except ValueError as error:
-        raise ArtifactError(f"{name}: {error}") from error
 
 
 def _rewards(name: str, history: pd.DataFrame) -> Rewards:

@@ -19,17 +19,17 @@ def static_preference(evidence: Evidence) -> list[Part]:
     """A17: on the gain benchmark attention barely depends on the prompt; on harder ones it is more concentrated."""
     gain, team = evidence.roles.get("gain") or "", evidence.roles.get("team") or ""
     where = {"benchmark": gain, "method": HIDDEN, "team": team}
-    over = "mean over seeds (interval: Student's t)"
+    over = "mean over seeds (95 % interval: Student's t)"
     varies = Part(
         "share of attention variance explained by the prompt",
         "share",
-        f"holds where the {over} is below {SMALL_SHARE}",
+        f"holds where the {over} is below {SMALL_SHARE} with its interval",
         **where,
     )
     frozen = Part(
         "accuracy less accuracy with attention frozen at its mean",
         "points",
-        f"holds where the {over} is below {SMALL_LOSS}",
+        f"holds where the {over} is below {SMALL_LOSS} with its interval",
         **where,
     )
     focus = Part(
@@ -67,7 +67,9 @@ def _below(
     mean, interval = mean_interval([value(run) for run in runs], within=within)
     low, high = interval or (None, None)
     numbers = {"measured": mean, "low": low, "high": high, "n_seeds": len(runs), "n": len(runs)}
-    return part.judged(mean < threshold, reason="" if interval else "one seed: no interval", **numbers)
+    if mean < threshold and (high is None or high >= threshold):
+        return part.open("too few seeds to tell: the interval over them has to end below the threshold", **numbers)
+    return part.judged(mean < threshold, **numbers)
 
 
 def _entropies(evidence: Evidence, benchmark: str) -> Float[np.ndarray, " seed"]:

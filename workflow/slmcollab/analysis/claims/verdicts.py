@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 HOLDS, FAILS, NOT_RUN = "holds", "does not hold", "not run"
 # ASSUME: the paper tests none of its sentences; a claim needs its direction and, against noise, a test at 5 %.
 ALPHA = 0.05  # of every test; every interval has the level 1 - ALPHA
 # ASSUME: "substantial" is half the gain, "throughout" 95 % of sampled steps, "static" 0.1 of the variance and 2 points.
+# ASSUME: a claim of no difference, no gain or no loss needs a 95 % interval over seeds that leaves out 5 points.
 SUBSTANTIAL = 0.5  # share of the gain (A18)
 THROUGHOUT = 0.95  # share of sampled steps (A11)
 SMALL_SHARE = 0.1  # of the variance of attention (A17)
 SMALL_LOSS = 2.0  # points of accuracy (A17)
+SMALL_DIFFERENCE = 5.0  # points of accuracy, less is none (A3, A4, A13, A15, A19)
 JOINT = "holds where every part holds; does not hold where one does not; not run where the parts leave it open"
 
 
@@ -55,6 +57,14 @@ class Part:
         return replace(self, verdict=NOT_RUN, reason=reason, **found)
 
 
+class Claim(NamedTuple):
+    """A sentence of a paper, and what judges it: from the evidence of that paper to parts."""
+
+    name: str
+    statement: str
+    parts: Callable[[Any], Iterable[Part]]
+
+
 @dataclass(frozen=True)
 class Finding:
     """A row of the table of claims: `row` is verdict (one a claim), part or beside."""
@@ -80,6 +90,11 @@ def joint(parts: Sequence[Part]) -> Part:
     counts = ", ".join(f"{len(found)} {name}" for name, found in of.items() if found)
     deciding = "" if verdict == HOLDS else ": " + "; ".join(f"{part.label} ({part.reason})" for part in of[verdict])
     return Part("all parts", "", JOINT, verdict=verdict, reason=f"{counts}{deciding}")
+
+
+def judge(claims: Iterable[Claim], evidence: Any) -> list[Finding]:
+    """Return the rows of every claim in order, the verdict on a claim before its parts."""
+    return [row for claim in claims for row in findings(claim.name, claim.statement, claim.parts(evidence))]
 
 
 def findings(claim: str, statement: str, parts: Iterable[Part]) -> list[Finding]:

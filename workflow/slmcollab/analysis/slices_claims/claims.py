@@ -1,18 +1,7 @@
-"""The claims of slices in order, and their judgement."""
+"""The claims of slices in order."""
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
-
-from slmcollab.analysis.claims.verdicts import Finding, Part, findings
+from slmcollab.analysis.claims.verdicts import Claim
 from slmcollab.analysis.slices_claims import behaviour, controls, efficiency, performance, retained
-from slmcollab.analysis.slices_claims.evidence import Evidence
-
-
-class Claim(NamedTuple):
-    name: str
-    statement: str
-    parts: Callable[[Evidence], Iterable[Part]]
-
 
 CLAIMS = (
     Claim("B1", "CL is above Qwen3-14B on ten of ten metrics, by 2.38 points on average", performance.above_single),
@@ -35,8 +24,3 @@ CLAIMS = (
     Claim("B18", "heterogeneity beats homogeneity at equal training", performance.heterogeneous),
     Claim("B19", "ours: step scores add to refinement beyond both controls", controls.step_scores),
 )
-
-
-def judge(evidence: Evidence) -> list[Finding]:
-    """Return the rows of every claim in order, the verdict on a claim before its parts."""
-    return [row for claim in CLAIMS for row in findings(claim.name, claim.statement, claim.parts(evidence))]

@@ -18,7 +18,8 @@ NO_TRAINING, NO_DISTILLATION, NO_STEP_SCORES = "cl_no_training", "cl_no_distilla
 VARIANTS = (NO_TRAINING, NO_DISTILLATION, NO_STEP_SCORES)
 CONSTANT, DISTILLED = "cl_constant_reward", "cl_distilled"
 WITH_TRAJECTORIES = (CL, *VARIANTS)  # systems whose steps the claims are about
-WITH_CALLS = (CL, *MAS, *MARL)
+MORE_ROUNDS = "at_grpo_more_rounds"  # at_grpo in about as many calls as the paper counts
+WITH_CALLS = (CL, *MAS, *MARL, MORE_ROUNDS)
 
 
 class Run(NamedTuple):

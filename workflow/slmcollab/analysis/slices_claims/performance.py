@@ -36,14 +36,14 @@ def above_single(evidence: Evidence) -> list[Part]:
 
 
 def above_se_rl(evidence: Evidence) -> list[Part]:
-    """B2: cl is above se_rl on at least 80 % of the metrics (means over seeds)."""
+    """B2: cl is above se_rl on at least 80 % of the metrics (means over seeds), and on average, tested."""
     # ASSUME: "eight of ten metrics" is at least 80 % of the metrics, however many the grid has.
-    return _counted(evidence, SE_RL, MANY)
+    return [*_counted(evidence, SE_RL, MANY), _gain(evidence, CL, SE_RL)]
 
 
 def above_homo_mas(evidence: Evidence) -> list[Part]:
-    """B3: cl is above homo_mas on every metric (means over seeds)."""
-    return _counted(evidence, HOMO_MAS, 1.0)
+    """B3: cl is above homo_mas on every metric (means over seeds), and on average, tested."""
+    return [*_counted(evidence, HOMO_MAS, 1.0), _gain(evidence, CL, HOMO_MAS)]
 
 
 def above_homo_cl(evidence: Evidence) -> list[Part]:

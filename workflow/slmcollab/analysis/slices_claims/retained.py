@@ -6,7 +6,7 @@ from functools import partial
 
 from slmcollab.analysis.claims.verdicts import NotRun, Part, attempt
 from slmcollab.analysis.retention import ranks
-from slmcollab.analysis.slices_claims.changes import percentiles, resamples
+from slmcollab.analysis.slices_claims.changes import ALONE, percentiles, resamples
 from slmcollab.analysis.slices_claims.evidence import CL, ROWS, Evidence
 from slmcollab.analysis.slices_claims.sides import sides
 
@@ -51,12 +51,15 @@ def _rank(evidence: Evidence, role: str, best: int, part: Part) -> Part:
         raise NotRun(f"{CL} on {benchmark} has no right intermediate answer")
     rank = ranks(means)[CL]
     printed = evidence.printed("correct_answer_retention_rank", benchmark, AMONG)
-    numbers = {"measured": float(rank), "n": len(means), "published": printed}
+    (side,), _ = sides(evidence.ratios(benchmark, CL, "retention"))
+    numbers = {"measured": float(rank), "n": len(means), "n_seeds": len(side.seeds), "published": printed}
     reason = ", ".join(f"{name} {100 * value:.2f}" for name, value in sorted(means.items(), key=lambda one: -one[1]))
     part = replace(part, benchmark=benchmark)
     missing = [name for name in ROWS if name not in {run.method for run in evidence.measures if run[0] == benchmark}]
     if rank <= best and missing:
         return part.open(f"{reason}; no run of {', '.join(missing)}", **numbers)
+    if rank <= best and numbers["n_seeds"] < 2:
+        return part.open(f"{reason}{ALONE}", **numbers)
     return part.judged(rank <= best, reason=reason, **numbers)
 
 
