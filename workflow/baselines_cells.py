@@ -4,14 +4,19 @@ from typing import Any
 
 from grid import Config
 from slices_cells import generation, scoring, team_cell
-from slices_grid import GREEDY, SEARCH, TRAINED, equality, method_of
+from slices_grid import GREEDY, SEARCH, TRAINED, base_of, equality, method_of
 
 
 def of_baseline(config: Config, benchmark: str, system: str, block: str) -> dict[str, Any]:
-    """Return a block of a baseline, settings, search or learning, with what it sets apart for this benchmark."""
-    own = config["systems"][system]
-    apart = own.get("per_benchmark", {}).get(benchmark, {})
-    return {**own.get(block, {}), **apart.get(block, {})}
+    """Return a block of a baseline, settings, search or learning, with what it sets apart for this benchmark.
+
+    A system with a base has its own on top of the base's.
+    """
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys((base_of(config, system), system)):
+        own = config["systems"][name]
+        found |= own.get(block, {}) | own.get("per_benchmark", {}).get(benchmark, {}).get(block, {})
+    return found
 
 
 def _graph_cell(config: Config, benchmark: str, system: str, stage: str) -> dict[str, Any]:
@@ -47,6 +52,8 @@ def train_baseline_cell(config: Config, benchmark: str, system: str) -> dict[str
     shared = {key: value for key, value in config["slices"]["marl"].items() if key not in ("lora", "save_every")}
     learning = {**shared, **of_baseline(config, benchmark, system, "learning")}
     graph = _graph_cell(config, benchmark, system, TRAINED)
+    if "train_turns" in learning:  # it learns in so many turns, however many it answers in: these train nothing again
+        graph["settings"].pop("rounds", None)
     return {
         **graph,
         "learning": learning,

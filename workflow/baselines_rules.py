@@ -5,6 +5,7 @@ from typing import Any
 
 from config_rules import KeyPath, got, line, nearest
 from grid import Config
+from slices_grid import base_of
 from slices_names import PROMPTS, prompt_sections, speakers
 
 # Rows of Table 1 that tables, figures and claims know by the name of their method.
@@ -13,6 +14,7 @@ REFERENCE = "cl"
 OWN = ("prompt", "settings", "search", "learning", "per_benchmark")  # keys that only a baseline has
 OTHERS = ("actions", "base", "teacher", "reward", "clip")  # and those that it has not
 COMPLAINT, SEEN = "complaint", "seen"  # sections beside the kinds: always, and where $seen is shown
+BASED = ("base", "settings", "per_benchmark")  # all that a system may have which answers with what another one learned
 BLOCKS = {"settings": "SETTINGS", "learning": "LEARNING", "search": "SEARCH"}  # block -> what the file calls its keys
 Teams = Mapping[str, Mapping[str, Any]]  # see choice.teams
 
@@ -21,11 +23,9 @@ def baseline_name_faults(config: Config, teams: Teams) -> Iterator[str]:
     """Yield a fault for each name in a baseline's block that nothing has; teams: what the methods say of themselves."""
     for system, block in config["systems"].items():
         path: KeyPath = ("systems", system)
-        if "method" not in block:
-            continue
-        if block["method"] not in teams:
+        if "method" in block and block["method"] not in teams:
             yield line((*path, "method"), got(block["method"], teams), ", ".join(sorted(teams)))
-        elif "prompt" in block:
+        elif "method" in block and "prompt" in block:
             yield from _prompt_faults((*path, "prompt"), block["prompt"], set(teams[block["method"]]["KINDS"]))
         for benchmark in block.get("per_benchmark", {}):
             if benchmark not in config["benchmarks"]:
@@ -61,7 +61,11 @@ def baseline_faults(config: Config, teams: Teams) -> Iterator[str]:
     """Yield a fault for each block that lacks what its method needs, or has what it does not know."""
     for system, block in config["systems"].items():
         path: KeyPath = ("systems", system)
-        if "method" not in block:
+        method = config["systems"][base_of(config, system)].get("method")
+        if "base" in block and method:
+            yield from _based_faults(path, block, method, set(teams[method]["SETTINGS"]))
+            continue
+        if not method:
             for key in [key for key in OWN if key in block]:
                 yield line((*path, key), got(block[key]), "only beside method")
             continue
@@ -75,6 +79,15 @@ def baseline_faults(config: Config, teams: Teams) -> Iterator[str]:
     if config["slices"]["marl"]["lora"]["dropout"]:
         dropout = config["slices"]["marl"]["lora"]["dropout"]
         yield line(("slices", "marl", "lora", "dropout"), got(dropout), "0: likelihood ratios have to start at 1")
+
+
+def _based_faults(path: KeyPath, block: Config, method: str, known: set[str]) -> Iterator[str]:
+    """Yield faults of a system whose base is a baseline: it answers with what that learned; settings are its own."""
+    for place, blocks in _places(path, block):
+        for key in sorted(blocks.keys() - set(BASED)):
+            yield line((*place, key), got(blocks[key]), f"with a base of method {method} only {', '.join(BASED)}")
+        for key in sorted(blocks.get("settings", {}).keys() - known):
+            yield line((*place, "settings", key), f"no such key{nearest(key, known)}", ", ".join(sorted(known)))
 
 
 def _block_faults(path: KeyPath, block: Config, says: Mapping[str, Any], shared: set[str]) -> Iterator[str]:

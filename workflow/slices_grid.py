@@ -2,7 +2,8 @@
 
 A run has stages, each a folder: teacher, distilled, round1, round2, ..., eval and eval_sampled; those of a baseline, a
 system with a `method`, are search, trained and eval. Systems with a `base` start from the base's distilled team, and
-share its stages up to the first round's trajectories. Standard library only.
+share its stages up to the first round's trajectories; where the base is a baseline they share all but eval. Standard
+library only.
 """
 
 from itertools import product
@@ -67,7 +68,7 @@ def sampled_runs(config: Config) -> list[TeamRun]:
 
 
 def base_of(config: Config, system: str) -> str:
-    """Return the system whose distilled team this one starts from: often itself."""
+    """Return the system whose distilled team or trained baseline this one starts from: often itself."""
     return config["systems"][system].get("base", system)
 
 
@@ -92,7 +93,7 @@ def reward_of(config: Config, system: str) -> str | None:
 
 def method_of(config: Config, system: str) -> str | None:
     """Return the module of teams/ that runs a baseline, None for a system under the protocol."""
-    return config["systems"][system].get("method")
+    return config["systems"][base_of(config, system)].get("method")
 
 
 def is_baseline(config: Config, system: str) -> bool:
@@ -101,12 +102,12 @@ def is_baseline(config: Config, system: str) -> bool:
 
 def searched(config: Config, system: str) -> Stage | None:
     """Return the stage that holds the workflow which a baseline searched for, None where it searches for none."""
-    return Stage(system, SEARCH) if "search" in config["systems"][system] else None
+    return Stage(base_of(config, system), SEARCH) if "search" in config["systems"][base_of(config, system)] else None
 
 
 def trained_baseline(config: Config, system: str) -> Stage | None:
     """Return the stage that holds a baseline's trained adapters, None where it does not learn."""
-    return Stage(system, TRAINED) if "learning" in config["systems"][system] else None
+    return Stage(base_of(config, system), TRAINED) if "learning" in config["systems"][base_of(config, system)] else None
 
 
 def equality(config: Config, benchmark: str) -> str | None:

@@ -151,8 +151,8 @@ def figure4_cell(config: Config) -> dict[str, Any]:
 def figure3_runs(config: Config) -> list[TeamRun]:
     """Return the runs of the full method, of what is taken away from it, and of its controls; none without it."""
     grid = config["slices"]["grid"]
-    runs = team_runs(config, [REFERENCE, *grid["ablations"], *grid["controls"]])
-    return runs if REFERENCE in grid["systems"] else []
+    others = [name for name in (*grid["ablations"], *grid["controls"]) if not is_baseline(config, name)]
+    return team_runs(config, [REFERENCE, *others]) if REFERENCE in grid["systems"] else []
 
 
 def figure3_cell(config: Config) -> dict[str, Any]:

@@ -61,9 +61,11 @@ def system_faults(config: Config) -> Iterator[str]:
 
 def _base_faults(path: KeyPath, block: Config, systems: Config) -> Iterator[str]:
     base = systems[block["base"]]
-    if "models" not in base or "method" in base:
-        allowed = ", ".join(name for name, other in systems.items() if "models" in other and "method" not in other)
-        yield line((*path, "base"), got(block["base"]), f"a system with models and no method: {allowed}")
+    if "models" not in base:
+        allowed = ", ".join(name for name, other in systems.items() if "models" in other)
+        yield line((*path, "base"), got(block["base"]), f"a system with models: {allowed}")
+    elif "method" in base:
+        return  # baselines_rules says what may stand beside it
     elif "reward" in block and not base.get("actions", True):
         yield line((*path, "reward"), got(block["reward"]), f"no reward: {block['base']} has actions: false")
     elif "reward" not in block and "teacher" not in base:

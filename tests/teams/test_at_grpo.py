@@ -49,16 +49,25 @@ def test_a_turn_sees_the_last_reply_of_each_slot():
     }
 
 
-def test_the_last_replies_vote_and_those_before_are_candidates():
+def test_the_last_replies_vote_and_all_but_the_last_are_candidates():
     method = at_grpo.build({"rounds": 2})
     (episode,), _ = play(method, {"q": {"a1": [1, 5], "a2": [1, 5], "a3": [1, 7]}}, PROMPT)
     final = method.final(TEAM, episode.said)
     assert (final.answer, final.slot, final.num_steps) == ("5", "a2", 6)
-    assert [reply.answer for reply in final.candidates] == ["1"] * 3
-    assert max(reply.level for reply in final.candidates) < final.num_steps - 1
+    assert [reply.answer for reply in final.candidates] == ["1", "1", "1", "5", "5"]
+    assert [reply.level for reply in final.candidates] == [0, 1, 2, 3, 4]
     assert method.final(Team(SIZES, None), episode.said).answer == "7"
-    alone = at_grpo.build({"rounds": 1})
-    assert alone.final(TEAM, play(alone, {"q": {slot: [3] for slot in SIZES}}, PROMPT)[0][0].said).candidates == ()
+
+
+def test_in_one_round_the_first_two_turns_are_intermediate_answers():
+    method = at_grpo.build({"rounds": 1})
+    (episode,), _ = play(method, {"q": {"a1": [3], "a2": [4], "a3": [4]}}, PROMPT)
+    final = method.final(TEAM, episode.said)
+    assert (final.answer, final.num_steps, [reply.answer for reply in final.candidates]) == ("4", 3, ["3", "4"])
+
+
+def test_how_it_answers_does_not_say_how_it_learns():
+    assert [make_learner("at_grpo", settings).method.turns for settings in ({}, {"rounds": 4})] == [3, 3]
 
 
 @pytest.mark.parametrize(("turns", "speakers"), [(1, ["a1"]), (2, ["a1", "a2"]), (5, ["a1", "a2", "a3", "a1", "a2"])])

@@ -55,7 +55,13 @@ CASES = [
      "systems.magrpo.per_benchmark.toy_math.settings.accept: no such key; allowed: rounds"),
     (f"{AFLOW}/search/optimiser", "toy_xxl", 'systems.aflow.search.optimiser: got "toy_xxl" (did you mean toy_xl?)'),
     ("systems/cl/settings", {"rounds": 2}, 'systems.cl.settings: got {"rounds": 2}; allowed: only beside method'),
-    ("systems/x", {"base": "mad", "reward": "task"}, "allowed: a system with models and no method: "),
+    ("systems/x", {"base": "mad", "reward": "task"}, 'systems.x.reward: got "task"; allowed: with a base of method'),
+    ("systems/x", {"base": "mad", "prompt": "mad"}, 'systems.x.prompt: got "mad"; allowed: with a base of method mad'),
+    ("systems/x", {"base": "at_grpo", "settings": {"round": 2}}, "systems.x.settings.round: no such key (did you mean"),
+    ("systems/x", {"base": "at_grpo", "per_benchmark": {"toy_math": {"learning": {"branches": 2}}}},
+     "systems.x.per_benchmark.toy_math.learning: got"),
+    ("systems/x", {"base": "at_grpo", "per_benchmark": {"toy_maths": {}}}, 'systems.x.per_benchmark: got "toy_maths"'),
+    ("systems/x", {"base": "at_grpo_more_rounds"}, "allowed: a system with models: qwen3_14b, "),
     ("systems/homo_cl/teacher", "mad", 'systems.homo_cl.teacher: got "mad"; allowed: a system of 3 models that does'),
     ("slices/grid/sampled", ["mad"], 'slices.grid.sampled: got "mad"; allowed: systems without a method'),
 ]  # fmt: skip
@@ -69,11 +75,41 @@ def test_a_block_that_cannot_be_is_refused_with_its_key(path, value, text):
 
 def test_a_benchmark_may_be_set_apart():
     cells = [baselines_cells.train_baseline_cell(PAPER, name, "at_grpo") for name in ("math", "multipl_e")]
-    assert [cell["settings"]["rounds"] for cell in cells] == [4, 3]
     assert [(cell["learning"]["prompts"], cell["learning"]["kl"]) for cell in cells] == [(24, 0.02), (16, 0.0)]
     assert [cell["graph"]["max_new_tokens"] for cell in cells] == [512, 1536]
     assert cells[0]["lora"]["target_modules"] == ["q_proj", "k_proj", "v_proj", "o_proj"]
     assert "save_every" not in cells[0]["learning"]
+
+
+def test_at_grpo_answers_in_the_turns_that_it_learned_in():
+    """One round of three slots, and three turns of training; in more rounds it answers with the same adapters."""
+    answers = {
+        (name, system): baselines_cells.answer_baseline_cell(PAPER, name, system)["settings"]
+        for name in ("math", "multipl_e")
+        for system in ("at_grpo", "at_grpo_more_rounds")
+    }
+    assert [found["rounds"] for found in answers.values()] == [1, 4, 1, 3]
+    block = PAPER["systems"]["at_grpo"]
+    assert len(block["models"]) * block["settings"]["rounds"] == block["learning"]["train_turns"]
+    assert slices_grid.before(PAPER, "at_grpo_more_rounds", "eval") == slices_grid.Stage("at_grpo", "trained")
+
+
+def test_other_rounds_train_at_grpo_no_second_time():
+    """Of MAGRPO they do, which learns in its rounds."""
+    trained = baselines_cells.train_baseline_cell
+    for system, same in (("at_grpo", True), ("magrpo", False)):
+        longer = edited(PAPER, f"systems/{system}/settings/rounds", 5)
+        assert (trained(longer, "math", system) == trained(PAPER, "math", system)) is same
+        answer = baselines_cells.answer_baseline_cell(longer, "math", system)
+        assert answer["settings"]["rounds"] == 5
+
+
+def test_a_system_with_a_baseline_as_base_differs_in_its_settings_alone():
+    first, second = (
+        baselines_cells.answer_baseline_cell(PAPER, "math", name) for name in ("at_grpo", "at_grpo_more_rounds")
+    )
+    assert {key for key in first if first[key] != second[key]} == {"settings", "system"}
+    assert checked(edited(TINY, "systems/x", {"base": "mad"}))[1] == []
 
 
 def test_answers_are_compared_as_their_benchmark_asks():

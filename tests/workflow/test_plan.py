@@ -5,12 +5,11 @@ import re
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 import yaml
-from checkout import REPOSITORY
+from checkout import REPOSITORY, planned_within
 from hypothesis import HealthCheck, given, reject, settings
 from test_config_check import TINY, checked, mutations
 
@@ -34,8 +33,8 @@ JOBS = {
     "answer_with_team": 120,  # 5 benchmarks × (7 systems that learn × 3 seeds + 3 that do not)
     "search_workflow": 15,  # 5 benchmarks × 3 seeds
     "train_baseline": 45,  # of magrpo, maporl and at_grpo
-    "answer_with_baseline": 105,  # of all seven
-    "score_team": 225,
+    "answer_with_baseline": 120,  # of all seven, and of at_grpo in more rounds
+    "score_team": 240,
     "make_musketeers_table1": 1,
     "make_slices_table1": 1,
     "make_table1": 1,
@@ -65,9 +64,8 @@ def job_counts(output: str) -> dict[str, int]:
 
 @pytest.mark.alone
 def test_the_paper_grid_is_planned_in_a_clean_clone_without_slurm_and_conda(clone):
-    begin = time.monotonic()
-    output = dry_run(clone.folder, "--sdm", "env-modules")
-    assert time.monotonic() - begin <= 8
+    with planned_within(8):
+        output = dry_run(clone.folder, "--sdm", "env-modules")
     assert job_counts(output) == JOBS
     for rule in ("train_grpo", "extract_features", "answer_problems"):
         asked = re.search(rf"^ *rule {rule}:\n(?: .*\n)*? +resources: (.*)$", output, re.MULTILINE)[1]

@@ -96,6 +96,13 @@ def test_a_run_says_whether_its_system_varies_between_seeds():
     assert {system for system, other in varies.items() if not other} == {"qwen3_14b", "homo_mas", "cl_no_training"}
 
 
+def test_figure3_shows_controls_of_cl_and_no_baseline():
+    shown_there = {run.system for run in shown.figure3_runs(PAPER)}
+    assert "cl_constant_reward" in shown_there
+    assert "at_grpo_more_rounds" not in shown_there
+    assert "at_grpo_more_rounds" in {run["method"] for run in shown.retention_cell(PAPER)["runs"]}
+
+
 def test_figure4_and_the_budgets_table_have_the_same_models_and_sizes():
     figure, table = shown.figure4_cell(PAPER), shown.budgets_cell(PAPER)
     assert figure["sizes"] == table["sizes"]

@@ -61,7 +61,7 @@ rule answer_with_team:
         "results/resources/answer_with_team/{benchmark}/{system}/seed{seed}/{stage}.resources.tsv"
     wildcard_constraints:
         stage="eval|eval_sampled",
-        system=named(systems_without("method")),
+        system=named(systems_under(protocol=True)),
     conda:
         "../../envs/gpu.yaml"
     threads: config["numeric_threads"]
@@ -98,6 +98,7 @@ rule score_team:
     resources:
         mem_mb=growing(16000),
         runtime=growing(120),
+        turn=1,
     params:
         cell=cell(slices_cells.grade_cell),
         code=code("slmcollab.steps.score_team", "slmcollab.scoring.{scorer}"),

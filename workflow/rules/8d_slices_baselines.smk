@@ -104,7 +104,7 @@ rule answer_with_baseline:
         "results/resources/answer_with_baseline/{benchmark}/{system}/seed{seed}/{stage}.resources.tsv"
     wildcard_constraints:
         stage="eval",
-        system=named(systems_with("method")),
+        system=named(systems_under(protocol=False)),
     conda:
         "../../envs/gpu.yaml"
     threads: config["numeric_threads"]

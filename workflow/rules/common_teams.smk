@@ -20,8 +20,9 @@ def systems_with(key):
     return [name for name, block in config["systems"].items() if key in block]
 
 
-def systems_without(key):
-    return [name for name in config["systems"] if name not in systems_with(key)]
+def systems_under(protocol):
+    """Return the systems under the protocol (True), or the baselines, those whose base is one too (False)."""
+    return [name for name in config["systems"] if slices.is_baseline(config, name) != protocol]
 
 
 def prompt_path(name):
@@ -34,7 +35,7 @@ def prompt_file(block, key):
 
 
 def baseline_prompt(wildcards):
-    return prompt_path(config["systems"][wildcards.system]["prompt"])
+    return prompt_path(config["systems"][slices.base_of(config, wildcards.system)]["prompt"])
 
 
 def proposer(wildcards):

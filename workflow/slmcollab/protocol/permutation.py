@@ -32,6 +32,7 @@ def permute(trajectory: Trajectory, mapping: Mapping[str, str]) -> Trajectory:
 
 
 def _permute_step(step: Step, mapping: Mapping[str, str]) -> Step:
+    # ASSUME: a slot that a reasoning names keeps its name in a demonstration told for other slots: a1 may be algebra.
     text = _TARGET.sub(lambda found: found[1] + mapping.get(found[2], found[2]), step.text)
     target = None if step.target is None else mapping[step.target]
     return replace(step, slot=mapping[step.slot], text=text, target=target)

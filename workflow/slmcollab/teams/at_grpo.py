@@ -24,7 +24,7 @@ class Turns:
     turns: how many turns there are in all, if it is not as many for each slot.
     """
 
-    rounds: int
+    rounds: int = 1
     turns: int | None = None
 
     def __post_init__(self) -> None:
@@ -46,10 +46,9 @@ class Turns:
         return Node(_name(turn), slots[turn % len(slots)], "revise" if turn else "draft", seen)
 
     def final(self, team: Team, said: Said) -> Final:
-        number = self._number(team)
-        start = max(0, number - len(team.slots))
-        earlier = tuple(said[_name(turn)] for turn in range(start))
-        return Final(*team_answer([said[_name(turn)] for turn in range(start, number)], team), earlier, number)
+        """Return the vote; every turn but the last came before its end, and is a candidate."""
+        replies = [said[_name(turn)] for turn in range(self._number(team))]
+        return Final(*team_answer(replies[-len(team.slots) :], team), tuple(replies[:-1]), len(replies))
 
 
 def _name(turn: int) -> str:
