@@ -47,8 +47,10 @@ def halting(path: Path, step: str, pattern: str, act: str = STOP, files: int = 0
     """
     hook = path / "sitecustomize.py"
     hook.write_text(HOOK.format(step=step, pattern=pattern, act=act, files=files, mark=MARK))
-    yield
-    hook.unlink()
+    try:
+        yield
+    finally:
+        hook.unlink()
 
 
 def halted(folder: Path, snakemake: Popen) -> psutil.Process:

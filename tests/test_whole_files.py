@@ -230,7 +230,7 @@ def test_a_file_that_is_cut_anywhere_is_refused_naming_file_and_rule(tmp_path, n
     path.parent.mkdir(parents=True)
     write(path)
     content, whole = path.read_bytes(), str(read(path))
-    output = path.parent if path.parent.name == "adapter" else path
+    output = (path.parent if path.parent.name == "adapter" else path).relative_to(tmp_path)
     for size in sorted({*range(0, len(content), 1 + len(content) // 500), len(content) - 1}):
         path.write_bytes(content[:size])
         found, error = tried(read, path)
@@ -315,7 +315,8 @@ def test_an_adapter_that_is_cut_or_foreign_is_refused_by_name(tmp_path, name, ch
     save_adapter(get_peft_model(build(), LoraConfig(r=2, target_modules=["q_proj"])), folder, name="toy")
     load_adapter(build(), folder)
     (folder / name).write_bytes(change((folder / name).read_bytes()))
-    found = f"{folder}.*: {message}.*; made by rule train_grpo: add `--forcerun {folder}` to make it again"
+    made = f"made by rule train_grpo: add `--forcerun results/{RUN}/adapter` to make it again"
+    found = f"{folder}.*: {message}.*; {made}"
     with pytest.raises(ArtifactError, match=found):
         load_adapter(build(), folder)
 
@@ -343,7 +344,7 @@ def test_weights_that_are_not_those_of_the_manifest_are_refused(tmp_path, name, 
     with pytest.raises(ArtifactError) as caught:
         weights(manifest)
     made = "made by rule download_model or train_toy_member or train_toy_model"
-    advice = f"add `--forcerun {file.parent}` to make it again"
+    advice = "add `--forcerun results/models/toy/weights` to make it again"
     assert str(caught.value) == f"{file}: not the file that {manifest} lists; {made}: {advice}"
 
 

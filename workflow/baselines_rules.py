@@ -11,6 +11,7 @@ from slices_names import PROMPTS, prompt_sections, speakers
 # Rows of Table 1 that tables, figures and claims know by the name of their method.
 ROWS = ("mad", "agentverse", "aflow", "gptswarm", "magrpo", "maporl", "at_grpo")
 REFERENCE = "cl"
+ANSWERS = {"at_grpo_more_rounds": "at_grpo"}  # and another row that they know: its name -> its base
 OWN = ("prompt", "settings", "search", "learning", "per_benchmark")  # keys that only a baseline has
 OTHERS = ("actions", "base", "teacher", "reward", "clip")  # and those that it has not
 COMPLAINT, SEEN = "complaint", "seen"  # sections beside the kinds: always, and where $seen is shown
@@ -66,8 +67,10 @@ def baseline_faults(config: Config, teams: Teams) -> Iterator[str]:
             yield from _based_faults(path, block, method, set(teams[method]["SETTINGS"]))
             continue
         if not method:
-            for key in [key for key in OWN if key in block]:
+            for key in [key for key in OWN if key in block and "method" not in block]:
                 yield line((*path, key), got(block[key]), "only beside method")
+            if "method" in block:
+                yield line((*path, "method"), got(block["method"]), "no such key beside base")
             continue
         for key in [key for key in OTHERS if key in block]:
             yield line((*path, key), got(block[key]), "no such key beside method")
@@ -128,6 +131,9 @@ def _size_faults(path: KeyPath, block: Config, says: Mapping[str, Any], config: 
 
 def _row_faults(config: Config) -> Iterator[str]:
     systems = config["systems"]
+    for system, base in ANSWERS.items():
+        if system in systems and systems[system].get("base") != base:
+            yield line(("systems", system), got(systems[system]), f"base: {base}: tables know it by this name")
     reference = systems.get(REFERENCE, {}).get("models")
     for system in [name for name in ROWS if name in systems]:
         block = systems[system]

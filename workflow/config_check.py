@@ -36,14 +36,20 @@ KINDS = {
 def folder_faults(folder: Path, checkout: Path, given: list[Path]) -> list[str]:
     """Return what is wrong with running in `folder` on these config files: nothing, or a line.
 
-    A folder runs/NAME of the checkout holds the grid of workflow/config/NAME.yaml, where there is such a file; a
-    --configfile takes the place of the profile's, and would plan another grid there.
+    A folder runs/NAME of the checkout holds the grid of workflow/config/NAME.yaml, where there is such a file; one that
+    is no scale with a profile of its own comes on top of tiny.yaml. A --configfile takes the place of the profile's.
     """
-    own = checkout / "workflow/config" / f"{folder.name}.yaml"
-    if folder.parent != checkout / "runs" or not own.is_file() or own in (path.resolve() for path in given):
+    names = [file.stem for file in (checkout / "workflow/config").glob("*.yaml")]
+    name = next((name for name in names if (checkout / "runs" / name).resolve() == folder), None)  # it may be a link
+    if name is None:
         return []
-    first = own.relative_to(checkout)
-    return [f"runs/{folder.name} is for {first}: name it before your own files: --configfile {first} mine.yaml"]
+    files = [f"workflow/config/{name}.yaml"]
+    if not (checkout / "workflow/profiles" / name).is_dir():
+        files = ["workflow/config/tiny.yaml", *files]
+    if {checkout / file for file in files} <= {path.resolve() for path in given}:
+        return []
+    first = " ".join(files)
+    return [f"runs/{name} is for {first}: begin with that, --configfile {first}, and go on with your own files"]
 
 
 def check(

@@ -49,10 +49,10 @@ def system_faults(config: Config) -> Iterator[str]:
         path: KeyPath = ("systems", system)
         if ("models" in block) == ("base" in block):
             yield line(path, got(block), "exactly one of models and base")
-        elif "method" in block:
-            continue
         elif "base" in block:
             yield from _base_faults(path, block, systems)
+        elif "method" in block:
+            continue
         else:
             yield from _team_faults(path, block, systems)
         if "clip" in block and "reward" not in block:
@@ -65,7 +65,7 @@ def _base_faults(path: KeyPath, block: Config, systems: Config) -> Iterator[str]
         allowed = ", ".join(name for name, other in systems.items() if "models" in other)
         yield line((*path, "base"), got(block["base"]), f"a system with models: {allowed}")
     elif "method" in base:
-        return  # baselines_rules says what may stand beside it
+        return  # then baselines_rules.BASED says all that may stand in the block
     elif "reward" in block and not base.get("actions", True):
         yield line((*path, "reward"), got(block["reward"]), f"no reward: {block['base']} has actions: false")
     elif "reward" not in block and "teacher" not in base:

@@ -22,7 +22,7 @@ from slmcollab.artifacts import write_text
 from slmcollab.generation.engine import LocalBackend
 from slmcollab.generation.requests import LENGTH, STOP, Decoding, Member, Request, Response
 from slmcollab.generation.server import Endpoint, ServerBackend
-from slmcollab.generation.serving import serving, serving_team, vllm_command
+from slmcollab.generation.serving import _held_port, serving, serving_team, vllm_command
 from slmcollab.models.chat import encode
 
 SAMPLED = Decoding(12, 0.9, 0.95)
@@ -312,12 +312,22 @@ def test_a_server_that_does_not_come_up_is_quoted(tmp_path, monkeypatch):
     assert psutil.Process().children() == []
 
 
-def test_a_server_of_another_job_that_took_the_port_first_is_not_ours(monkeypatch):
-    other, late = program(HELPFUL.replace("SIG_IGN", "SIG_DFL")), program("import time; time.sleep(600)")
-    with serving(other, Path("m"), ready_s=PATIENCE_S) as url:
-        monkeypatch.setattr("slmcollab.generation.serving._free_port", lambda: int(url.rpartition(":")[2]))
-        with pytest.raises(RuntimeError, match=r"silent after 0\.5 s"), serving(late, Path("n"), ready_s=0.5):
-            raise AssertionError("it is not up")
+def test_no_other_job_is_given_the_port_while_a_server_starts_and_runs():
+    taken = []
+
+    def refuse(port):
+        with socket.socket() as other, pytest.raises(OSError, match="Address already in use"):
+            other.bind(("127.0.0.1", port))
+        taken.append(port)
+
+    with _held_port() as port, _held_port() as another:
+        assert port != another
+        refuse(port)  # while our server is not there yet
+        with serving(program(HELPFUL.replace("SIG_IGN", "SIG_DFL")), Path("m"), ready_s=PATIENCE_S) as url:
+            refuse(int(url.rpartition(":")[2]))
+    assert len({*taken, another}) == 3
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", port))  # and then it is free again
 
 
 def test_children_of_a_server_that_has_ended_are_stopped_too():

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from edited import refusals
 
 from slmcollab.artifacts import ArtifactError, digest, write_json
 from slmcollab.code_digest import code_digest, modules, read_module
@@ -118,12 +119,24 @@ def test_code_of_no_rule_is_named_with_a_file_that_it_made(package):
     assert str(fault) == f"results/c/run.json: made with code f00, which is of no rule in {NAME}"
 
 
-def test_without_a_record_no_code_is_known_and_a_foreign_one_is_refused(results, tmp_path):
-    files, faults, (missing,) = check_record(results, {}, tmp_path)
-    assert (files, faults, missing.path) == ({}, [], f"results/{NAME}")
+def test_a_record_that_is_missing_is_a_fault_of_the_run_and_none_of_its_code(results, tmp_path):
+    files, (missing,), other_code = check_record(results, {}, tmp_path)
+    assert (files, other_code, missing.path) == ({}, [], f"results/{NAME}")
     assert missing.told.startswith("no such file")
     assert "made by rule write_run_record" in missing.told
-    for foreign in ([{"@id": "./"}], [], 3):
-        write_json(results / NAME, {"@graph": foreign})
-        with pytest.raises(ArtifactError, match=r"ro-crate-metadata\.json: not the record of a run"):
-            check_record(results, {}, tmp_path)
+
+
+@pytest.mark.parametrize("graph", [[{"@id": "./"}], [], {}, 3, [3], [{"name": "x"}], [{"@id": []}]])
+def test_a_file_that_is_no_record_is_refused(results, tmp_path, graph):
+    write_json(results / NAME, {"@graph": graph})
+    with pytest.raises(ArtifactError, match=r"ro-crate-metadata\.json: not the record of a run"):
+        check_record(results, {}, tmp_path)
+
+
+def test_a_record_that_was_edited_anywhere_is_checked_or_refused_and_ends_in_no_other_error(package, results):
+    root, entities, used = package
+    entities = entities_of({"table1.csv": digest(results / "table1.csv")}) | entities
+    write_json(results / NAME, {"@graph": list(entities.values())})
+    said = refusals(results / NAME, lambda: check_record(results, used, root))
+    assert said
+    assert all(text.startswith(f"{results / NAME}: not ") for text in said)

@@ -5,10 +5,10 @@ import json
 import pytest
 import torch
 
-from slmcollab.artifacts import digest, write_json
+from slmcollab.artifacts import ArtifactError, digest, write_json
 from slmcollab.digests import digests, with_outputs
 from slmcollab.experts.features import write_features
-from slmcollab.report.records import find, read_record, tell
+from slmcollab.report.records import find, read_record, reading, tell
 
 RUN = {"code": "c1", "inputs": {"problems": "11"}, "digests": {"a/problems.jsonl": "11"}}
 
@@ -58,6 +58,42 @@ def test_a_label_of_a_folder_needs_every_file_of_it(tmp_path, monkeypatch):
     for name in record["digests"]:
         fewer = {path: sha256 for path, sha256 in record["digests"].items() if path != name}
         assert tell("run.json", record | {"digests": fewer}).unnamed == ["outputs/adapters"]
+
+
+@pytest.mark.parametrize("own", [[], "x", 3, None])
+def test_what_is_no_object_holds_no_record(own):
+    for content in ({"provenance": own}, {"record": own}, own):
+        assert tell("a.json", content) == ({}, [], [], None, [])
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"digests": [["a", "b"]]}, r"\[\['a', 'b'\]\] is no object of texts"),
+        ({"digests": {"a": 3}}, "a is 3, no text"),
+        ({"code": None}, "code is None, no text"),
+        ({"code": {"scores": []}}, r"scores is \[\], no text"),
+        ({"inputs": {"problems": {}}}, r"problems is \{\}, no text"),
+    ],
+)
+def test_a_record_of_another_form_is_refused(changes, told):
+    with pytest.raises(TypeError, match=told):
+        tell("run.json", RUN | changes)
+
+
+@pytest.mark.parametrize("header", [b"", b"\xff" * 8, b"\x02" + bytes(7) + b"[]"])
+def test_a_file_that_is_none_of_tensors_is_refused(tmp_path, header):
+    (tmp_path / "toy.safetensors").write_bytes(header)
+    with pytest.raises(ArtifactError, match=r"toy\.safetensors: not a whole file of tensors"):
+        read_record(tmp_path, "toy.safetensors")
+
+
+def test_an_error_of_reading_names_the_file_and_one_that_does_is_passed_on(tmp_path):
+    path = tmp_path / "a.json"
+    with pytest.raises(ArtifactError, match=r"a\.json: not a record \(KeyError: 'x'\)$"), reading(path, "a record"):
+        {}["x"]
+    with pytest.raises(ArtifactError, match=r"^b: cut$"), reading(path, "a record"):
+        raise ArtifactError("b: cut")
 
 
 def test_a_record_is_a_json_file_or_the_header_of_features_and_no_file_of_a_model(tmp_path):

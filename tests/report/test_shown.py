@@ -1,10 +1,11 @@
 """A table, its provenance and its scores files tell of the same cells, seeds and numbers, or what differs is named."""
 
 import copy
+import json
 
 import pytest
 
-from slmcollab.artifacts import write_json
+from slmcollab.artifacts import ArtifactError, read_json, write_json
 from slmcollab.report.faults import EVERY
 from slmcollab.report.shown import check_shown
 
@@ -137,6 +138,34 @@ def test_a_table_of_a_paper_and_its_published_numbers_cannot_be_cut_out(record, 
     assert faults(record | {"tables": record["tables"][:1]})[0] == joined
     told = "names 2 tables of papers and 1 files of their published numbers"
     assert faults(record | {"published": record["published"][:1]}) == [("from.json", told, {EVERY})]
+
+
+@pytest.mark.parametrize("column", ["method", "metric", "n_seeds"])
+def test_a_table_without_a_column_is_refused(record, faults, tmp_path, column):
+    (tmp_path / "table.csv").write_text((HEAD + OWN + OTHER).replace(column, "x", 1))
+    with pytest.raises(ArtifactError, match=rf"table\.csv: not a table.* lacks the columns \['{column}'\]"):
+        faults(record)
+
+
+@pytest.mark.parametrize("metrics", [[], {"accuracy": "40"}, {"accuracy": float("nan")}, {"accuracy": [40]}])
+def test_scores_that_are_no_numbers_are_refused(record, faults, tmp_path, metrics):
+    content = read_json(tmp_path / "s0.json") | {"metrics": metrics}
+    (tmp_path / "s0.json").write_text(json.dumps(content))
+    with pytest.raises(ArtifactError, match=r"s0\.json: not a scores file"):
+        faults(record)
+
+
+@pytest.mark.parametrize("origin", [None, [], "x", {}])
+def test_scores_without_an_origin_are_named(record, faults, tmp_path, origin):
+    write_json(tmp_path / "t0.json", read_json(tmp_path / "t0.json") | {"provenance": origin})
+    assert ("t0.json", "does not say what it came from", {TEAM}) in faults(record)
+
+
+def test_a_seed_that_is_counted_twice_is_named_although_the_table_says_so_too(record, faults, tmp_path):
+    record["cells"][1] |= {"seeds": [0, 0], "scores": record["cells"][1]["scores"] * 2}
+    for name, text in (("table.csv", HEAD + OWN + OTHER), ("other.csv", HEAD + OTHER)):
+        (tmp_path / name).write_text(text.replace("100.00,,1", "100.00,0.00,2"))
+    assert faults(record) == [("from.json", "tells twice of seed 0", {TEAM})]
 
 
 def test_files_that_are_not_as_recorded_are_not_read(record, faults, tmp_path):

@@ -1,14 +1,19 @@
 """Every digest behind a table is recomputed: through scores, records, manifests and the headers of features."""
 
+from pathlib import Path
+
 import pytest
 import torch
+from edited import refusals
 
 from slmcollab.artifacts import ArtifactError, digest, read_json, write_json
 from slmcollab.digests import digests
 from slmcollab.experts.features import write_features
 from slmcollab.report.faults import EVERY, Fault
 from slmcollab.report.provenance import refer
+from slmcollab.report.run_record import NAME
 from slmcollab.report.verification import read_manifests, verify
+from slmcollab.steps import verify_provenance
 
 HEADER = {"expert": "toy", "id": "", "revision": "", "code": "abc", "truncated": "0"}
 ONE, TWO = "musketeers sums single none", "musketeers sums hidden_state toy"
@@ -137,6 +142,33 @@ def test_what_is_no_provenance_is_refused(results):
         verify(results / "list.json", results.parent)
 
 
+@pytest.mark.parametrize(
+    "name", ["provenance.json", "single.json", "hidden_state.json", "single.run.json", "manifest.json"]
+)
+def test_a_file_that_was_edited_anywhere_is_checked_or_refused_and_ends_in_no_other_error(results, monkeypatch, name):
+    recorded = {path: digest(path) for path in results.rglob("*") if path.is_file()}
+    monkeypatch.setattr("slmcollab.report.verification.digest_of", recorded.get)  # as if recorded again
+    said = refusals(results / name, lambda: verify(results / "provenance.json", Path()))
+    assert said
+    assert all(text.startswith(f"{results / name}: ") for text in said)
+
+
+def test_a_provenance_that_nests_too_deep_is_refused(results):
+    (results / "provenance.json").write_text("[" * 100_000)
+    with pytest.raises(ArtifactError, match=r"provenance\.json: not the provenance of a table \(RecursionError"):
+        check(results)
+
+
+def test_the_step_fails_without_the_record_of_the_run_whatever_code_is_taken(results, capsys):
+    (results / "provenance.json").rename(results / verify_provenance.NAME)
+    for any_code in (True, False):
+        with pytest.raises(SystemExit, match="1"):
+            verify_provenance.main(results, any_code=any_code)
+        fault, summary = capsys.readouterr().out.splitlines()
+        assert fault.startswith(f"made/{NAME}: no such file, so code and other outputs")
+        assert "12 files checked, 1 not as recorded; " in summary
+
+
 def test_a_folder_of_another_name_is_refused_since_paths_begin_with_it(results):
     other = results.rename(results.with_name("other"))
     with pytest.raises(ArtifactError, match=r"tells of made/table\.csv: its folder has to have the name that it had"):
@@ -175,7 +207,7 @@ def test_a_run_of_which_scores_hold_no_true_copy_or_no_path_is_missed(results, k
     if key == "digests":
         del scores["provenance"]["digests"][str(results / cut)]
     else:
-        scores["provenance"][key] |= {cut or "seed": 1}
+        scores["provenance"][key] |= {cut or "seed": "1"}
     write_json(results / "single.json", scores)
     record["cells"][0]["scores"][0] |= {**refer(results / "single.json"), "provenance": scores["provenance"]}
     write_json(results / "provenance.json", record)

@@ -3,7 +3,7 @@
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from slmcollab.report.verification import Check, verify
+from slmcollab.report.verification import TableCheck, verify
 
 NOTED = (  # of every run: what nothing reads on the way to table 1
     *("logs/*", "resources/*", "*/.snakemake_timestamp", "data/*/manifest.json"),
@@ -11,7 +11,7 @@ NOTED = (  # of every run: what nothing reads on the way to table 1
 )
 
 
-def check(run: Path) -> Check:
+def check(run: Path) -> TableCheck:
     return verify(run / "results/table1.provenance.json", run)
 
 

@@ -538,6 +538,18 @@ def test_a_mutated_paper_config_is_refused_or_runs(config):
     assert_refused_or_runnable(config)
 
 
+def test_a_folder_of_one_grid_may_lie_elsewhere(tmp_path):
+    for name in ("workflow/config/tiny.yaml", "workflow/profiles/tiny/profile.yaml"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs/tiny").symlink_to("../scratch")
+    folder, checkout = (tmp_path / "scratch").resolve(), tmp_path.resolve()  # where Snakemake is, inside of runs/tiny
+    assert len(folder_faults(folder, checkout, [checkout / "mine.yaml"])) == 1
+    assert folder_faults(folder, checkout, [checkout / "workflow/config/tiny.yaml"]) == []
+
+
 @pytest.mark.parametrize(
     ("folder", "given", "told"),
     [
@@ -549,11 +561,12 @@ def test_a_mutated_paper_config_is_refused_or_runs(config):
         ("runs/tiny", ["mine.yaml"], ["workflow/config/tiny.yaml"]),
         ("runs/small", ["workflow/config/tiny.yaml"], ["workflow/config/small.yaml"]),
         ("runs/tiny", [], ["workflow/config/tiny.yaml"]),
+        ("runs/marl", ["workflow/config/marl.yaml"], ["workflow/config/tiny.yaml workflow/config/marl.yaml"]),
+        ("runs/marl", ["workflow/config/tiny.yaml", "workflow/config/marl.yaml"], []),
     ],
 )
 def test_a_folder_of_one_grid_is_not_planned_for_another(folder, given, told):
     faults = folder_faults(REPOSITORY / folder, REPOSITORY, [REPOSITORY / name for name in given])
     assert len(faults) == len(told)
     for fault, config in zip(faults, told, strict=True):
-        assert fault.startswith(f"{folder} is for {config}: name it before")
-        assert fault.endswith(f"--configfile {config} mine.yaml")
+        assert fault.startswith(f"{folder} is for {config}: begin with that, --configfile {config}, and")

@@ -40,7 +40,7 @@ def killed(checkout):
         yield checkout, training, undisturbed
     finally:
         workflow.kill()
-        jobs.stop(training)
+        jobs.stop(training or jobs.left_here(checkout.run, ""))
 
 
 def test_a_killed_workflow_is_taken_over_and_its_training_goes_on(killed):

@@ -438,8 +438,8 @@ def test_new_files_of_a_method_and_of_a_baseline(edited, changed):
 def test_an_edit_of_the_loss_of_reinforcement_learning(edited):
     edit(edited, "marl/losses.py", "0.5 * torch.maximum", "0.25 * torch.maximum")
     table1, everything = edited.both()
-    runs = names(SLICES, LEARNED_BY_RL, SEEDS)
-    assert table1 == together(jobs(SLICES_TABLE1, train_baseline=runs), answered("answer_with_baseline", runs))
+    learned, answers = (names(SLICES, systems, SEEDS) for systems in (LEARNED_BY_RL, {*LEARNED_BY_RL, *AT_GRPO}))
+    assert table1 == together(jobs(SLICES_TABLE1, train_baseline=learned), answered("answer_with_baseline", answers))
     assert everything == together(table1, jobs(SLICES_SHOWN))
 
 

@@ -98,6 +98,22 @@ def test_the_gpu_model_of_a_site_reaches_every_rule_that_asks_for_a_gpu():
     assert sorted(re.findall(r'"(\w+)"', named)) == sorted(asking)
 
 
+def test_every_job_of_a_group_takes_the_gpu_or_a_turn():
+    """Else Snakemake asks for the time of those that it thinks run side by side, which the plugin runs one by one."""
+    rules = "".join(file.read_text() for file in sorted((REPOSITORY / "workflow/rules").glob("*.smk")))
+    profile = (REPOSITORY / "workflow/profiles/slurm/profile.yaml").read_text()
+    block = re.search(r"^groups:\n((?:  .*\n)+)", profile, re.MULTILINE)[1]
+    members = re.findall(r"^  (\w+): \w+$", block, re.MULTILINE)
+    taken = {
+        name: set(re.findall(r"^        (gpu|turn)=1,$", body, re.MULTILINE))
+        for name, body in re.findall(r"^rule (\w+):\n((?:    .*\n|\n)+)", rules, re.MULTILINE)
+        if name in members
+    }
+    assert len(taken) == len(members) > 5
+    assert all(taken.values()), taken
+    assert taken["analyse_attention"] == {"gpu", "turn"}  # else it runs beside the scores of its own answers
+
+
 def test_downloads_run_where_the_network_is():
     rules = "".join(file.read_text() for file in sorted((REPOSITORY / "workflow/rules").glob("*.smk")))
     online = {

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+from checkout import REPOSITORY
+from warm_python import PREFIX
 
 STEP = """
 import json, os, signal, sys, time
@@ -22,6 +24,11 @@ if sys.argv[1] == "die":
 sys.exit(int(sys.argv[1]))
 """
 USERS = Path(sys.executable).parent
+
+
+def test_what_is_imported_once_is_imported_as_the_rules_have_it():
+    prefix = " ".join(f"{name}={value}" for name, value in PREFIX.items())
+    assert f'ENVIRONMENT = "{prefix}"' in (REPOSITORY / "workflow/rules/common.smk").read_text()
 
 
 @pytest.fixture

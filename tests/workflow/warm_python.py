@@ -20,8 +20,9 @@ from pathlib import Path
 STEPS = "slmcollab.steps."
 # What most jobs import. Nothing here starts a thread, which a fork would not have; pyarrow and what imports it does.
 IMPORTED = ("torch", "peft", "transformers.trainer_callback", "transformers.models.qwen2.modeling_qwen2")
-# As the rules' shell.prefix has it, but for PYTHONPATH, which each job brings along.
-ENVIRONMENT = {"PYTHONHASHSEED": "0", "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1", "PYTHONPATH": ""}
+# As the rules' shell.prefix has it, but for PYTHONPATH, which each job brings along; and no threads of torch.
+PREFIX = {"PYTHONHASHSEED": "0", "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1"}
+ENVIRONMENT = PREFIX | {"PYTHONPATH": "", "OMP_NUM_THREADS": "1"}
 PROGRAM = """#!{python} -SE
 import json, os, socket, sys
 words = sys.argv[1:]

@@ -53,7 +53,8 @@ _RULES = (
 
 
 def made_by(path: Path) -> tuple[list[str], Path] | None:
-    """Return the rules that may make a file, and the output that it is or lies in; None for what no rule makes.
+    """Return the rules that may make a file, and the output that it is or lies in, as Snakemake calls it from the run's
+    folder; None for what no rule makes.
 
     Several rules only where the config decides which of them it is, and not one of them alone left a log.
     """
@@ -63,7 +64,7 @@ def made_by(path: Path) -> tuple[list[str], Path] | None:
             rules = re.sub(r"\\1", lambda _: found[3], names).split()
             job = "/".join(output.parts[1:-1])
             ran = [rule for rule in rules if (root / "logs" / rule / f"{job}.log").is_file()]
-            return (ran if len(ran) == 1 else rules), root / output
+            return (ran if len(ran) == 1 else rules), "results" / output
     return None
 
 

@@ -50,7 +50,7 @@ def test_one_seed_has_no_interval():
     ],
 )
 def test_what_counts_as_above_and_below(difference, p_value, interval, found):
-    comparison = Comparison(difference, p_value, interval, 3, 100)
+    comparison = Comparison(difference, p_value, interval, (-20.0, 20.0), 3, 100)
     assert comparison.found == found
     for rule in ("above", "below"):
         holds = HOLDS if interval else NOT_RUN  # one seed a side shows nothing, but that it shows nothing is known
@@ -75,22 +75,46 @@ def test_what_counts_as_above_and_below(difference, p_value, interval, found):
     ],
 )
 def test_that_nothing_is_there_needs_seeds_that_leave_out_five_points(p_value, interval, same, not_above, not_below):
-    found = Comparison(sum(interval or (2.0, 2.0)) / 2, p_value, interval, 3, 100)
+    found = Comparison(sum(interval or (2.0, 2.0)) / 2, p_value, interval, (-0.1, 0.1), 3, 100)
     verdicts = [found.verdict(rule) for rule in ("within noise", "not above", "not below")]
     assert verdicts == [same, not_above, not_below]
+
+
+@pytest.mark.parametrize(
+    ("over_questions", "same", "not_above", "not_below"),
+    [
+        ((-4.9, 4.9), HOLDS, HOLDS, HOLDS),
+        ((-4.9, 5.0), NOT_RUN, NOT_RUN, HOLDS),
+        ((-5.0, 4.9), NOT_RUN, HOLDS, NOT_RUN),
+        ((-20.0, 20.0), NOT_RUN, NOT_RUN, NOT_RUN),
+    ],
+)
+def test_that_nothing_is_there_needs_questions_that_leave_out_five_points(over_questions, same, not_above, not_below):
+    found = Comparison(0.0, 1.0, (0.0, 0.0), over_questions, 3, 100)
+    verdicts = [found.verdict(rule) for rule in ("within noise", "not above", "not below")]
+    assert verdicts == [same, not_above, not_below]
+
+
+def test_equal_accuracies_on_few_questions_are_no_evidence_of_no_difference():
+    """Two seeds a side have 10 of 20 right, but of other questions: the interval over seeds has no width at all."""
+    ours = np.tile(np.arange(20) < 10, (2, 1)).astype(float)
+    found = compare(ours, 1 - ours, np.random.default_rng(0))
+    assert (found.difference, found.interval, found.found) == (0.0, (0.0, 0.0), "within noise")
+    assert found.wide("within noise") == (False, True)
+    # Each question differs by ±100: the mean of 20 has an error of 100 / √20 = 22.4 points.
+    assert found.over_questions == pytest.approx((-1.96 * 22.4, 1.96 * 22.4), abs=7)
+    assert [found.verdict(rule) for rule in ("within noise", "not above", "not below")] == [NOT_RUN] * 3
 
 
 def test_a_rule_says_in_words_what_it_does():
     assert rule_in_words("above").startswith("holds where above; above or below: the mean over seeds is")
     assert rule_in_words("within noise").startswith(
-        "holds where within noise of the baseline and the interval lies between -5 and 5 points, does not hold where"
-        " above or below, else too few seeds to tell; "
+        "holds where within noise of the baseline and the 95 % intervals over seeds and over questions (bootstrap) lie"
+        " between -5 and 5 points, does not hold where above or below, else not run, as with one seed; "
     )
     above, below = (rule_in_words(rule) for rule in ("not above", "not below"))
-    assert above.startswith(
-        "holds where not above and the interval ends below 5 points, does not hold where above, else"
-    )
-    assert below.startswith("holds where not below and the interval begins above -5 points, does not hold where below,")
+    assert "(bootstrap) end below 5 points, does not hold where above, else" in above
+    assert "(bootstrap) begin above -5 points, does not hold where below, else" in below
 
 
 def test_welch_is_that_of_scipy():

@@ -275,6 +275,15 @@ def test_ranks_and_values_of_retention():
     assert value.low < 67.5 < value.high
 
 
+def test_a_rank_among_rows_of_which_one_has_a_single_seed_is_left_open():
+    evidence = world()
+    kept = {run: found for run, found in evidence.measures.items() if run.method != "mad" or run.seed == 0}
+    rank = part_of(replace(evidence, measures=kept), "B11", "math", "rank")
+    assert (rank.measured, rank.n_seeds, rank.verdict) == (1.0, 1, NOT_RUN)
+    alike = replace(evidence, measures=kept, varies=set(evidence.varies) - {"mad"})  # another seed would say the same
+    assert part_of(alike, "B11", "math", "rank").verdict == HOLDS
+
+
 def test_published_numbers_stand_beside_the_paper_s_benchmarks_only():
     table = {
         (name, method, "none", metric): 50.0 + 2 * (method == CL)

@@ -50,14 +50,13 @@ def serving(command: Sequence[str], model: Path, *, ready_s: float) -> Iterator[
     stopped. Raises RuntimeError with the server's last lines where it ends, or has not answered within `ready_s`
     seconds. It hears requests of this machine only if the command says so.
     """
-    port = _free_port()
-    filled = [part.replace("{port}", str(port)).replace("{model}", str(model)) for part in command]
-    with tempfile.TemporaryFile() as log, _ended_by_sigterm():
+    with tempfile.TemporaryFile() as log, _ended_by_sigterm(), _held_port() as port:
+        filled = [part.replace("{port}", str(port)).replace("{model}", str(model)) for part in command]
         process = subprocess.Popen(
             filled, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
         )
         try:
-            _wait(process, port, filled, log, ready_s)
+            _wait(process, f"http://{HOST}:{port}", filled, log, ready_s)
             yield f"http://{HOST}:{port}"
         finally:
             _stop(process)
@@ -81,16 +80,22 @@ def vllm_command(members: Sequence[Member], *, dtype: str, memory_share: float =
     return command
 
 
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind((HOST, 0))
-        return listener.getsockname()[1]
+@contextlib.contextmanager
+def _held_port() -> Iterator[int]:
+    """Yield a port that no other job on this machine is given for as long; servers that reuse addresses may bind it.
+
+    Free only until it is bound, it might be that of another job's server by then, which answers just as well.
+    """
+    with socket.socket() as holder:
+        holder.bind((HOST, 0))  # without the options below, with which the kernel may give one port twice
+        for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):  # uvicorn sets the first, vLLM both
+            holder.setsockopt(socket.SOL_SOCKET, option, 1)
+        yield holder.getsockname()[1]
 
 
-def _wait(process: subprocess.Popen, port: int, command: list[str], log: IO[bytes], ready_s: float) -> None:
+def _wait(process: subprocess.Popen, url: str, command: list[str], log: IO[bytes], ready_s: float) -> None:
     end = time.monotonic() + ready_s
-    # The port was free when it was looked for: a server of another job may have taken it since, and answer on it.
-    while not (_listens(process, port) and _answers(f"http://{HOST}:{port}")):
+    while not _answers(url):
         if process.poll() is not None or time.monotonic() > end:
             what = f"ended with status {process.poll()}" if process.poll() is not None else f"silent after {ready_s} s"
             raise RuntimeError(f"{' '.join(command)}: {what}; its last lines:\n{_last_lines(log)}")
@@ -103,21 +108,6 @@ def _answers(url: str) -> bool:
     return False
 
 
-def _listens(process: subprocess.Popen, port: int) -> bool:
-    for member in _family(process):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            listening = [c for c in member.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
-            if any(connection.laddr.port == port for connection in listening):
-                return True
-    return False
-
-
-def _family(process: subprocess.Popen) -> list[psutil.Process]:
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
-    return []
-
-
 def _last_lines(log: IO[bytes], count: int = 20) -> str:
     size = os.fstat(log.fileno()).st_size
     tail = os.pread(log.fileno(), 20_000, max(0, size - 20_000))  # the server writes at the file's own position
@@ -126,7 +116,9 @@ def _last_lines(log: IO[bytes], count: int = 20) -> str:
 
 def _stop(process: subprocess.Popen) -> None:
     """End a process and its descendants, by force what does not go within `_GRACE_S` seconds."""
-    family = _family(process)
+    family = []
+    with contextlib.suppress(psutil.NoSuchProcess):
+        family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
     for end in (psutil.Process.terminate, psutil.Process.kill):
         for member in family:
             with contextlib.suppress(psutil.NoSuchProcess):

@@ -1,4 +1,4 @@
-"""What a verification finds: a file, what is wrong with it, and which cells of the table rest on it."""
+"""What a verification finds: a file or a rule, what is wrong with it, and which cells of the table rest on it."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,11 @@ Cells = frozenset[str]
 
 
 class Fault(NamedTuple):
-    """Something that is not as recorded; cells: those of the table that depend on it, none where none does."""
+    """Something that is not as recorded.
+
+    path: of the file, or `rule` and the name of the rule that ran with other code than there is now; cells: those of
+    the table that depend on it, none where none does.
+    """
 
     path: str
     told: str

@@ -10,36 +10,38 @@ from slmcollab.code_digest import code_digest
 from slmcollab.made_by import advice, made_by
 from slmcollab.report.faults import Fault
 from slmcollab.report.page import table_page
+from slmcollab.report.records import reading
 from slmcollab.report.run_record import CODE_OF, FORMATS, NAME, RULE
 
 Entities = Mapping[str, Mapping[str, Any]]
 
 
-class Check(NamedTuple):
+class RecordCheck(NamedTuple):
     """What a check of a record found; files: path -> sha256 of the outputs, which begins with their folder's name.
 
-    code: what was made with other code than there is now, or with code that nothing tells of.
+    other_code: what was made with other code than there is now, or with code that no rule of the record has.
     """
 
     files: dict[str, str]
     faults: list[Fault]
-    code: list[Fault]
+    other_code: list[Fault]
 
 
-def check_record(folder: Path, used: Mapping[str, str], root: Path) -> Check:
-    """Check the record in a folder of results, see `check_outputs` and `check_code`; one that is missing tells no code.
+def check_record(folder: Path, used: Mapping[str, str], root: Path) -> RecordCheck:
+    """Hold outputs and code against the record of a run, NAME in the folder of its results.
 
-    Raises ArtifactError where it is no record.
+    Returns what `check_outputs` and `check_code` find; a record that is missing is a fault and the only one, since
+    neither can be checked without it. Raises ArtifactError where there is a file and it is no record of a run.
     """
     path = folder / NAME
     if not path.is_file():
         missing = f"no such file, so code and other outputs than those of table 1 are not checked{advice(path)}"
-        return Check({}, [], [Fault(f"{folder.name}/{NAME}", missing)])
-    graph = read_json(path, "@graph")["@graph"]
-    entities = {one.get("@id"): one for one in graph} if isinstance(graph, list) else {}
-    if NAME not in entities:
-        raise ArtifactError(f"{path}: not the record of a run")
-    return Check(*check_outputs(folder, entities), check_code(entities, used, root))
+        return RecordCheck({}, [Fault(f"{folder.name}/{NAME}", missing)], [])
+    with reading(path, "the record of a run"):
+        entities = {one["@id"]: one for one in read_json(path, "@graph")["@graph"]}
+        if NAME not in entities:
+            raise ArtifactError(f"{path}: not the record of a run, it does not describe {NAME}")
+        return RecordCheck(*check_outputs(folder, entities), check_code(entities, used, root))
 
 
 def check_outputs(folder: Path, entities: Entities) -> tuple[dict[str, str], list[Fault]]:

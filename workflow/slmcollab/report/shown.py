@@ -2,25 +2,28 @@
 
 import csv
 import io
+import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from slmcollab.artifacts import read_json, read_text
+from slmcollab.artifacts import ArtifactError, read_json, read_text
 from slmcollab.digests import DIGESTS
 from slmcollab.report.faults import EVERY, Fault
-from slmcollab.report.provenance import RECORDED, name_of
-from slmcollab.report.records import CODE
+from slmcollab.report.provenance import KEY, RECORDED, name_of
+from slmcollab.report.records import CODE, reading
 from slmcollab.report.tables import Scores, format_number
 
+COLUMNS = {"paper", *KEY, "metric", "mean", "std", "n_seeds"}  # of a table, which may have more
 Rows = Sequence[Mapping[str, str]]
 
 
 def check_shown(record: Mapping[str, Any], name: str, base: Path, whole: Set[str]) -> Iterator[Fault]:
     """Yield what differs between a table, its provenance and its scores files.
 
-    record: the provenance, called `name`; whole: the files that are as recorded, no other one is read.
+    record: the provenance, called `name`; whole: the files that are as recorded, no other one is read. Raises
+    ArtifactError for a table that lacks columns, and for scores that are no numbers.
     """
     table = record["table"]["path"]
     shown: dict[str, list[dict[str, str]]] = {}
@@ -35,23 +38,38 @@ def check_shown(record: Mapping[str, Any], name: str, base: Path, whole: Set[str
         if cell not in told
     )
     for about, cell in zip(told, record["cells"], strict=True):
-        scores = {one["path"]: read_json(base / one["path"]) for one in cell["scores"] if one["path"] in whole}
-        for one in cell["scores"]:
-            if one["path"] in scores:
-                yield from _of_scores(cell, one, scores[one["path"]], name, base, whole)
+        yield from (Fault(name, f"tells twice of seed {seed}", frozenset([about])) for seed in _twice(cell["seeds"]))
+        scores = [(one, _read_scores(base / one["path"])) for one in cell["scores"] if one["path"] in whole]
+        for one, content in scores:
+            with reading(base / one["path"], "a scores file"):
+                yield from [*_of_scores(cell, one, content, name, base, whole)]
         if table in whole and len(scores) == len(cell["scores"]):
             yield from (
                 Fault(table, f"{found} as {name} and the scores say", frozenset([about]))
-                for found in _differing(shown.get(about, []), cell, list(scores.values()))
+                for found in _differing(shown.get(about, []), cell, [content for _, content in scores])
             )
 
 
 def _read_rows(path: Path) -> Rows:
-    return list(csv.DictReader(io.StringIO(read_text(path), newline="")))
+    with reading(path, "a table"):
+        rows = csv.DictReader(io.StringIO(read_text(path), newline=""))
+        absent = COLUMNS - set(rows.fieldnames or ())
+        if absent:
+            raise ArtifactError(f"{path}: not a table of the papers' metrics, it lacks the columns {sorted(absent)}")
+        return list(rows)
 
 
-def _twice(names: Sequence[str]) -> list[str]:
-    return [name for name in dict.fromkeys(names) if names.count(name) > 1]
+def _read_scores(path: Path) -> Scores:
+    content = read_json(path, "metrics")
+    with reading(path, "a scores file"):
+        strange = [name for name, value in content["metrics"].items() if value is not None and not math.isfinite(value)]
+    if strange:
+        raise ArtifactError(f"{path}: not a scores file, {strange[0]} is no finite number")
+    return content
+
+
+def _twice(names: Sequence[Any]) -> list[Any]:
+    return [name for place, name in enumerate(names) if name in names[:place]]
 
 
 def _joined(record: Mapping[str, Any], name: str, base: Path, whole: Set[str]) -> Iterator[Fault]:
@@ -71,18 +89,24 @@ def _of_scores(
 ) -> Iterator[Fault]:
     """Yield a fault for a scores file of another cell, or that leads nowhere, or that the provenance tells wrong."""
     path, about = one["path"], frozenset([name_of(cell)])
-    origin = content.get("provenance", {})
-    answers = origin.get("code", {}).get("answers")
+    origin = content.get("provenance")
+    origin = origin if isinstance(origin, dict) else {}
+    answers = origin.get(CODE, {}).get("answers")
     records = {file for file in origin.get(DIGESTS, {}) if file.endswith(".json")}
     if any(one.get(key) != content.get(key) for key in RECORDED[cell["paper"]]):
         yield Fault(name, f"tells other things of {path} than that file itself", about)
     if not origin.get(DIGESTS):
         yield Fault(path, "does not say what it came from", about)
-    elif records <= whole and (not answers or answers not in [read_json(base / file).get(CODE) for file in records]):
+    elif records <= whole and (not answers or answers not in [_code_of(base / file) for file in records]):
         yield Fault(path, "names no record of its answers", about)
     held = {"method": content.get("system"), "team": "none"} | content | {"paper": cell["paper"]}
     if name_of(held) != name_of(cell):
         yield Fault(path, f"holds scores of {name_of(held)}", about)
+
+
+def _code_of(path: Path) -> Any:
+    content = read_json(path)
+    return content.get(CODE) if isinstance(content, dict) else None
 
 
 def _differing(rows: Rows, cell: Mapping[str, Any], scores: Sequence[Scores]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from scipy import stats
 
 from slmcollab.analysis.claims.evidence import Evidence
 from slmcollab.analysis.claims.verdicts import ALPHA, FAILS, HOLDS, NOT_RUN, SMALL_DIFFERENCE, NotRun, Part, attempt
-from slmcollab.analysis.statistics import paired_test
+from slmcollab.analysis.statistics import bootstrap_interval, paired_test
 
 Cell = tuple[str, str, str]  # benchmark, method, team
 Interval = tuple[float, float]
@@ -18,25 +18,28 @@ Interval = tuple[float, float]
 ABOVE, BELOW, NOT_ABOVE, NOT_BELOW, SAME = "above", "below", "not above", "not below", "within noise"
 HOW = (
     "above or below: the mean over seeds is, p < 0.05 in the paired permutation test over questions (two-sided, seeds"
-    " averaged; n), and the 95 % Welch interval of the difference over seeds leaves out 0; within noise: neither; not"
-    " run where it would hold but a side has one seed"
+    " averaged; n), and the 95 % Welch interval of the difference over seeds leaves out 0; within noise: neither"
 )
 FEW = "needs two seeds a side: with one, noise between trainings passes for a difference"
-# Rules that say what is not there, and where the whole interval over seeds has to lie: few seeds alone are no evidence.
+# Rules that say what is not there, and where both whole intervals have to lie: few seeds or questions are no evidence.
 LIMITS = {
-    SAME: (-SMALL_DIFFERENCE, SMALL_DIFFERENCE, f"lies between -{SMALL_DIFFERENCE:g} and {SMALL_DIFFERENCE:g} points"),
-    NOT_ABOVE: (-math.inf, SMALL_DIFFERENCE, f"ends below {SMALL_DIFFERENCE:g} points"),
-    NOT_BELOW: (-SMALL_DIFFERENCE, math.inf, f"begins above -{SMALL_DIFFERENCE:g} points"),
+    SAME: (-SMALL_DIFFERENCE, SMALL_DIFFERENCE, f"lie between -{SMALL_DIFFERENCE:g} and {SMALL_DIFFERENCE:g} points"),
+    NOT_ABOVE: (-math.inf, SMALL_DIFFERENCE, f"end below {SMALL_DIFFERENCE:g} points"),
+    NOT_BELOW: (-SMALL_DIFFERENCE, math.inf, f"begin above -{SMALL_DIFFERENCE:g} points"),
 }
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Ours less the baseline in percent points, p over questions, 95 % Welch interval over seeds (None: one seed)."""
+    """Ours less the baseline in percent points, and how sure that is.
+
+    p_value: over questions; interval: 95 %, over seeds (Welch; None: a side has one); over_questions: 95 %, bootstrap.
+    """
 
     difference: float
     p_value: float
     interval: Interval | None
+    over_questions: Interval
     n_seeds: int
     n: int
 
@@ -48,25 +51,29 @@ class Comparison:
         return SAME
 
     def verdict(self, rule: str) -> str:
-        """Return HOLDS or FAILS by `rule_in_words`, NOT_RUN where the seeds cannot tell."""
+        """Return HOLDS or FAILS by `rule_in_words`, NOT_RUN where seeds or questions cannot tell."""
         if rule not in LIMITS:
             return FAILS if self.found != rule else HOLDS if self.interval else NOT_RUN
         if self.interval is None:
             return NOT_RUN
         if self.found in ((ABOVE, BELOW) if rule == SAME else (rule.removeprefix("not "),)):
             return FAILS
+        return NOT_RUN if any(self.wide(rule)) else HOLDS
+
+    def wide(self, rule: str) -> tuple[bool, bool]:
+        """Return whether the interval over seeds, and that over questions, reaches beyond the limits of a rule."""
         lowest, highest, _ = LIMITS[rule]
-        return HOLDS if lowest < self.interval[0] and self.interval[1] < highest else NOT_RUN
+        return tuple(not lowest < low <= high < highest for low, high in (self.interval, self.over_questions))
 
 
 def rule_in_words(rule: str) -> str:
     """Return by which rule a part on two methods holds, does not hold, or is not run."""
     if rule not in LIMITS:
-        return f"holds where {rule}; {HOW}"
+        return f"holds where {rule}; {HOW}; not run where it would hold but a side has one seed"
     wrong = f"{ABOVE} or {BELOW}" if rule == SAME else rule.removeprefix("not ")
     return (
-        f"holds where {rule}{' of the baseline' if rule == SAME else ''} and the interval {LIMITS[rule][2]}, does not"
-        f" hold where {wrong}, else too few seeds to tell; {HOW}"
+        f"holds where {rule}{' of the baseline' if rule == SAME else ''} and the 95 % intervals over seeds and over"
+        f" questions (bootstrap) {LIMITS[rule][2]}, does not hold where {wrong}, else not run, as with one seed; {HOW}"
     )
 
 
@@ -79,7 +86,9 @@ def compare(
     seeds = 100 * ours.mean(axis=1), 100 * baseline.mean(axis=1)
     p_value = paired_test(ours.mean(axis=0), baseline.mean(axis=0), generator)
     difference, fewest = float(seeds[0].mean() - seeds[1].mean()), min(map(len, seeds))
-    return Comparison(difference, p_value, welch(*seeds) if fewest > 1 else None, fewest, ours.shape[1])
+    over_seeds = welch(*seeds) if fewest > 1 else None
+    over_questions = bootstrap_interval(100 * (ours.mean(axis=0) - baseline.mean(axis=0)), generator)
+    return Comparison(difference, p_value, over_seeds, over_questions, fewest, ours.shape[1])
 
 
 def welch(ours: Float[np.ndarray, " seed"], baseline: Float[np.ndarray, " others"]) -> Interval:
@@ -145,8 +154,10 @@ def _compare_cells(evidence: Evidence, part: Part, rule: str, cells: tuple[Cell,
         return part.judged(verdict == HOLDS, reason=reason + alone, **numbers)
     if found.interval is None:
         return part.open(f"{reason}; {FEW}", **numbers)
-    interval = f"the interval from {low:.1f} to {high:.1f} is not one that {LIMITS[rule][2]}"
-    return part.open(f"too few seeds to tell: {reason}, but {interval}", **numbers)
+    few = " and ".join(units for units, wide in zip(("seeds", "questions"), found.wide(rule), strict=True) if wide)
+    seeds, questions = (f"{low:.1f} to {high:.1f}" for low, high in (found.interval, found.over_questions))
+    intervals = f"the intervals ({seeds} over seeds, {questions} over questions) do not both {LIMITS[rule][2]}"
+    return part.open(f"too few {few} to tell: {reason}, but {intervals}", **numbers)
 
 
 SPREAD = (

@@ -35,7 +35,8 @@ def static_preference(evidence: Evidence) -> list[Part]:
     focus = Part(
         "entropy of the shares less that on the gain benchmark",
         "nats",
-        "holds where the difference of the means over seeds is below 0 with its 95 % Welch interval",
+        "holds where the difference of the means over seeds is below 0 with its 95 % Welch interval; not run where it"
+        " is without",
         method=HIDDEN,
         team=team,
     )
@@ -84,4 +85,7 @@ def _more_focused(evidence: Evidence, part: Part) -> Part:
     if fewest < 2:
         return part.open("an interval over seeds needs two a side", **numbers)
     low, high = welch(ours, baseline)
-    return part.judged(high < 0, low=low, high=high, **numbers)
+    numbers |= {"low": low, "high": high}
+    if numbers["measured"] < 0 <= high:
+        return part.open("too few seeds to tell: the interval over them has to end below 0", **numbers)
+    return part.judged(high < 0, **numbers)

@@ -8,7 +8,7 @@ HOLDS, FAILS, NOT_RUN = "holds", "does not hold", "not run"
 # ASSUME: the paper tests none of its sentences; a claim needs its direction and, against noise, a test at 5 %.
 ALPHA = 0.05  # of every test; every interval has the level 1 - ALPHA
 # ASSUME: "substantial" is half the gain, "throughout" 95 % of sampled steps, "static" 0.1 of the variance and 2 points.
-# ASSUME: a claim of no difference, no gain or no loss needs a 95 % interval over seeds that leaves out 5 points.
+# ASSUME: no difference, no gain or no loss needs 95 % intervals over seeds and over questions that leave out 5 points.
 SUBSTANTIAL = 0.5  # share of the gain (A18)
 THROUGHOUT = 0.95  # share of sampled steps (A11)
 SMALL_SHARE = 0.1  # of the variance of attention (A17)

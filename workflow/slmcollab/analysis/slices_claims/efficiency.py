@@ -37,7 +37,7 @@ def fewer_than_marl(evidence: Evidence) -> list[Part]:
     """B8: cl needs fewer invocations a question than each MARL method, on every benchmark, tested.
 
     Counted as in B7; no count has the calls of training, of neither side. Beside it AT-GRPO in more rounds than it
-    learned in, whose number of calls is that of the paper.
+    learned in, as the paper's numbers of calls suggest.
     """
     name = f"invocations {PAPER}"
     return [

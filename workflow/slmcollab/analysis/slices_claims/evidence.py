@@ -18,7 +18,7 @@ NO_TRAINING, NO_DISTILLATION, NO_STEP_SCORES = "cl_no_training", "cl_no_distilla
 VARIANTS = (NO_TRAINING, NO_DISTILLATION, NO_STEP_SCORES)
 CONSTANT, DISTILLED = "cl_constant_reward", "cl_distilled"
 WITH_TRAJECTORIES = (CL, *VARIANTS)  # systems whose steps the claims are about
-MORE_ROUNDS = "at_grpo_more_rounds"  # at_grpo in about as many calls as the paper counts
+MORE_ROUNDS = "at_grpo_more_rounds"  # than it learned in, as the paper's numbers of calls suggest
 WITH_CALLS = (CL, *MAS, *MARL, MORE_ROUNDS)
 
 

@@ -1,6 +1,5 @@
 """Claim B11: whether a right answer, once found on the way, is still there at the end."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -8,7 +7,7 @@ from slmcollab.analysis.claims.verdicts import NotRun, Part, attempt
 from slmcollab.analysis.retention import ranks
 from slmcollab.analysis.slices_claims.changes import ALONE, percentiles, resamples
 from slmcollab.analysis.slices_claims.evidence import CL, ROWS, Evidence
-from slmcollab.analysis.slices_claims.sides import sides
+from slmcollab.analysis.slices_claims.sides import Side, sides
 
 RANKS = {"musique": 3, "gsm_hard": 2, "multipl_e": 1, "math": 1}  # section 3.4
 AMONG = "CL among methods with recoverable intermediate candidates"
@@ -30,8 +29,8 @@ def retention_ranks(evidence: Evidence) -> list[Part]:
     return parts
 
 
-def _means(evidence: Evidence, benchmark: str) -> Mapping[str, float]:
-    """Return row of Table 1 -> its mean retention over seeds, of the rows that have any right intermediate answer."""
+def _retaining(evidence: Evidence, benchmark: str) -> dict[str, Side]:
+    """Return row of Table 1 -> its retention, of the rows that have any right intermediate answer."""
     found = {}
     for method in ROWS:
         try:
@@ -39,26 +38,27 @@ def _means(evidence: Evidence, benchmark: str) -> Mapping[str, float]:
         except NotRun:
             continue
         if len(side.seeds):
-            found[method] = float(side.seeds.mean())
+            found[method] = side
     return found
 
 
 def _rank(evidence: Evidence, role: str, best: int, part: Part) -> Part:
     benchmark = evidence.role(role)
     evidence.runs(benchmark, CL)
-    means = _means(evidence, benchmark)
-    if CL not in means:
+    rows = _retaining(evidence, benchmark)
+    means = {name: float(side.seeds.mean()) for name, side in rows.items()}
+    if CL not in rows:
         raise NotRun(f"{CL} on {benchmark} has no right intermediate answer")
     rank = ranks(means)[CL]
     printed = evidence.printed("correct_answer_retention_rank", benchmark, AMONG)
-    (side,), _ = sides(evidence.ratios(benchmark, CL, "retention"))
-    numbers = {"measured": float(rank), "n": len(means), "n_seeds": len(side.seeds), "published": printed}
+    fewest = min(len(side.seeds) for side in rows.values())
+    numbers = {"measured": float(rank), "n": len(means), "n_seeds": fewest, "published": printed}
     reason = ", ".join(f"{name} {100 * value:.2f}" for name, value in sorted(means.items(), key=lambda one: -one[1]))
     part = replace(part, benchmark=benchmark)
     missing = [name for name in ROWS if name not in {run.method for run in evidence.measures if run[0] == benchmark}]
     if rank <= best and missing:
         return part.open(f"{reason}; no run of {', '.join(missing)}", **numbers)
-    if rank <= best and numbers["n_seeds"] < 2:
+    if rank <= best and any(len(side.seeds) < 2 and not side.fixed for side in rows.values()):
         return part.open(f"{reason}{ALONE}", **numbers)
     return part.judged(rank <= best, reason=reason, **numbers)
 
