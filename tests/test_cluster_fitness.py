@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from snakemake.exceptions import WorkflowError
 
 from cluster import check, compute_node, fitness, here, needs, probe, scontrol
 from cluster.fitness import FAIL, OK, WARN
@@ -183,11 +184,17 @@ def test_where_jobs_go():
 
 
 def test_sandboxes_that_the_benchmarks_of_a_grid_name():
-    own = {"time_limit_s": 15.0, "unsafe": False}
-    blocks = {"code": {"scoring": own | {"image": "tools.sif"}}, "arithmetic": {}, "elsewhere": {"scoring": own}}
-    assert needs.sandboxes(JOBS, blocks) == [{"unsafe": False, "image": "tools.sif"}]
-    assert needs.sandboxes(JOBS, {"code": {"scoring": own}, "arithmetic": {"scoring": own}}) == [{"unsafe": False}]
-    assert needs.sandboxes(JOBS, {}) == [{}]
+    runs, own = {"scorer": "multipl_e"}, {"time_limit_s": 15.0, "unsafe": False}
+    image = runs | {"scoring": own | {"image": "tools.sif"}}
+    text = {"scorer": "gsm_hard", "scoring": own}  # has no program run, whatever its block says
+    elsewhere = {"elsewhere": image}  # no job of the grid is of it
+    assert needs.sandboxes(JOBS, {"arithmetic": runs, "code": image} | elsewhere) == [
+        {},
+        {"unsafe": False, "image": "tools.sif"},
+    ]
+    assert needs.sandboxes(JOBS, {"arithmetic": text, "code": image}) == [{"unsafe": False, "image": "tools.sif"}]
+    assert needs.sandboxes(JOBS, {"arithmetic": runs, "code": runs}) == [{}]
+    assert needs.sandboxes(JOBS, {"arithmetic": text, "code": text} | elsewhere) == []
 
 
 LIMITS = {"cores": 8, "resources": {"gpu": 1}}
@@ -198,6 +205,11 @@ def test_members_of_a_group_that_wait_for_each_other_run_one_after_the_other():
     groups = {"groups": {"answer_problems": "answers", "score_answers": "answers"}}
     assert needs.grouped([answer, score], LIMITS | groups) == [Need("group answers", 2, 32000, 90, 1, "", "")]
     assert needs.grouped([answer], LIMITS) == []
+    other = Need("answer_problems", 4, 16000, 45, 1, "a100", "")  # the same rule on another GPU: another allocation
+    assert needs.grouped([answer, other, score], LIMITS | groups) == [
+        Need("group answers", 2, 32000, 90, 1, "", ""),
+        Need("group answers", 4, 16000, 75, 1, "a100", ""),
+    ]
 
 
 # As in the papers' grid, third attempt.
@@ -227,7 +239,32 @@ def test_members_of_a_group_that_run_side_by_side_add_up_as_in_snakemake(rules, 
 def test_members_of_a_group_that_take_turns_ask_for_the_time_of_all_and_the_rest_of_one():
     limits = {"cores": 8, "resources": {"gpu": 1, "turn": 1}, "group-components": {"g": 8}}
     groups = {"groups": {"score_expert_answers": "g", "probe_experts": "g"}}
-    assert needs.grouped([SCORE, PROBE], limits | groups) == [Need("group g", 4, 24000, 8 * 180, 0, "", "main")]
+    score, probe = replace(SCORE, turns=1), replace(PROBE, turns=1)
+    assert needs.grouped([score, probe], limits | groups) == [
+        Need("group g", 4, 24000, 8 * 180, 0, "", "main", turns=1)
+    ]
+    # whose rule names no turn runs beside the others: eight at once
+    assert needs.grouped([SCORE], limits | groups) == [Need("group g", 8, 192000, 180, 0, "", "main")]
+
+
+def test_a_group_of_too_many_mixes_asks_for_what_the_largest_jobs_would():
+    rules = [Need(f"rule{place}", 1 + place % 4, 1000, 30, 0, "", "main", jobs=50) for place in range(10)]
+    rules[3] = replace(rules[3], minutes=60)
+    sized = {"groups": {need.rule: "g" for need in rules}, "group-components": {"g": 12}}
+    # 293,930 mixes: two of four cores at once are six hours; eight of one core at once are 8000 MB
+    assert needs.grouped(rules, LIMITS | sized) == [Need("group g, at most", 8, 8000, 6 * 60, 0, "", "main")]
+    rules[0] = replace(rules[0], partition="low")
+    with pytest.raises(WorkflowError, match="slurm_partition"):
+        needs.grouped(rules, LIMITS | sized)
+
+
+def test_the_largest_jobs_ask_for_no_less_than_any_mix(monkeypatch):
+    five, three = Need("five", 5, 1000, 30, 1, "", "", jobs=9), Need("three", 3, 4000, 10, 0, "", "", jobs=9)
+    sized = {"groups": {"five": "g", "three": "g"}, "group-components": {"g": 3}}
+    # exact: five beside three, then one more; side by side two of three; three of five in turn
+    assert needs.grouped([five, three], LIMITS | sized) == [Need("group g", 8, 8000, 90, 1, "", "")]
+    monkeypatch.setattr(needs, "MOST_MIXES", 3)
+    assert needs.grouped([five, three], LIMITS | sized) == [Need("group g, at most", 8, 8000, 90, 1, "", "")]
 
 
 @pytest.mark.parametrize("target", ["check-cluster", "plan"])
@@ -261,6 +298,37 @@ def test_a_last_attempt_that_does_not_fit_is_a_warning_and_a_first_one_a_fault()
     assert finding.state == FAIL
     [finding] = fitness.resources([], [first], MAIN, usable, 3)
     assert (finding.state, finding.found) == (OK, "1 rules fit, at attempt 3 too")
+    assert fitness.resources([], [], MAIN, usable, 3) == []  # all that goes there is done
+
+
+def test_what_only_the_input_of_a_job_will_tell_is_said_to_be_unknown():
+    sized = Asked(1, 0, 10, unknown=frozenset({"mem_mb"}))
+    found = needs.needs([job("score", sized), job("score", Asked(1, 500, 20))], 0)
+    assert found == [Need("score", 1, 500, 20, 0, "", "", unknown=frozenset({"mem_mb"}), jobs=2)]
+    [finding] = fitness.resources(found, found, MAIN, fitness.nodes_of(nodes, MAIN), 3)
+    assert (finding.state, finding.found) == (WARN, "score: mem_mb unknown before its input is there")
+
+
+def test_what_a_profile_takes_from_its_jobs_is_named_with_its_key():
+    gpu, both = frozenset({"gpu"}), frozenset({"gpu", "mem_mb"})
+    first = [Need("answer", 1, 1, 1, 0, "", "", cut=gpu), Need("train", 1, 1, 1, 0, "", "", cut=gpu)]
+    faults = fitness.caps(first, [replace(need, cut=both) for need in first], 3)
+    assert [(each.state, each.found) for each in faults] == [
+        (FAIL, "`resources: gpu` gives less than named to answer, train"),
+        (WARN, "attempt 3: `resources: mem_mb` gives less than named to answer, train"),
+    ]
+    assert all(each.todo for each in faults)
+    whole = [replace(need, cut=frozenset()) for need in first]
+    assert fitness.caps(whole, whole, 3) == []
+
+
+def test_a_grid_whose_profile_takes_all_gpus_is_a_fault(monkeypatch):
+    monkeypatch.setattr(check, "ask", SHOWN.get)
+    asked = Asked(1, 1000, 10, cut=frozenset({"gpu"}))
+    jobs = [job("train_grpo", asked, asked)]
+    assert [each.found for each in check.cluster(SITE, jobs, needs.places(jobs)) if each.state == FAIL] == [
+        "`resources: gpu` gives less than named to train_grpo"
+    ]
 
 
 SHOWN = {"config": CONFIG, "partition": PARTITIONS, "node": NODES}
@@ -355,6 +423,16 @@ def test_a_node_of_which_no_gpu_was_asked_says_nothing_of_gpus():
     findings = compute_node.judge({**ANSWER, "gpus": ""}, "t", 1001.0, gpu=False)
     assert {each.state for each in findings} == {OK}
     assert "GPUs" not in {each.what for each in findings}
+
+
+def test_where_no_scorer_runs_programs_neither_sandbox_nor_toolchains_are_judged():
+    findings = compute_node.judge({**ANSWER, "sandboxes": [], "toolchains": ["ghc"]}, "t", 1001.0)
+    assert [(each.what, each.state) for each in findings] == [
+        ("shared folder", OK),
+        ("file locks", OK),
+        ("clocks", OK),
+        ("GPUs", OK),
+    ]
 
 
 def test_a_probe_tries_the_sandbox_that_a_scorer_would(monkeypatch, tmp_path):

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from checkout import copy_checkout
+from checkout import MICRO, copy_checkout
 
 from slurm import Cluster, missing_programs
 
@@ -94,6 +94,24 @@ def test_a_site_with_a_profile_of_its_own_and_an_image(cluster, tmp_path):
     assert re.search(r"conda +│ ok +│ the profile does not use it", output)
     assert re.search(r"sandbox +│ (ok|warn) +│ .*\btools.sif", output)
     assert len(re.findall(r"shared folder +│ ok +│ \S+ reads and writes it", output)) == 2  # of both partitions
+
+
+BY_SIZE = """\
+__use_yte__: true
+default-resources: {mem_mb: 4000, runtime: 30}
+set-resources: {score_answers: {mem_mb: "2*input.size_mb"}}
+"""
+
+
+def test_a_grid_that_runs_no_programs_needs_no_sandbox_and_a_size_may_be_unknown(cluster, tmp_path):
+    folder = copy_checkout(tmp_path / "slmcollab")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/profile.yaml").write_text(BY_SIZE)
+    code, stands, output = check(folder, cluster, str(MICRO), "--profile", str(tmp_path / "site"))
+    assert code == 0, output
+    assert stands["shared folder"] == "ok"
+    assert stands.keys() & {"sandbox", "toolchains"} == set()
+    assert re.search(r"resources +│ warn +│ score_answers: mem_mb unknown", output)
 
 
 def test_an_unfit_cluster(unfit, tmp_path):

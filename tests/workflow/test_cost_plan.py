@@ -16,7 +16,7 @@ from checkout import MICRO, REPOSITORY, planned_within
 
 from dag.jobs import Asked, Job
 from dag.profiles import read
-from plan.costs import Cost, CostError, Recorded, costs, estimate, over_limit, record
+from plan.costs import Cost, CostError, Recorded, costs, estimate, over_limit, record, untold
 from plan.items import ITEMS, Groups, allocations, critical_path, needed, wall_bounds
 from plan.rows import rows
 from slmcollab.artifacts import ArtifactError
@@ -131,6 +131,13 @@ def test_jobs_that_outlast_their_time_limit_are_counted():
     assert over_limit(jobs, costs(jobs, [Recorded(1.0)] * 5, KNOWN)) == {"train": 1}
 
 
+def test_what_only_input_will_tell_of_jobs_that_are_left_is_named():
+    asked = [({"runtime", "mem_mb"}, False), ({"gpu"}, False), (set(), False), ({"turn"}, True)]
+    jobs = [job("train", done=done)._replace(asked=(Asked(unknown=frozenset(names)),)) for names, done in asked]
+    jobs.append(job("score")._replace(asked=(Asked(unknown=frozenset({"mem_mb"})),)))  # no hours come from memory
+    assert untold(jobs) == {"train": "gpu, runtime"}
+
+
 def test_a_job_tells_its_time_and_files(tmp_path):
     (tmp_path / "log").write_text("usage: " + json.dumps({"cpu_s": 7200, "max_rss_mb": 1, "gpu_mb": None}) + "\n")
     (tmp_path / "time.tsv").write_text("s\n1800\n")
@@ -194,6 +201,19 @@ def test_every_rule_that_is_submitted_has_an_estimate_and_says_how_it_was_reckon
     for rule, block in ESTIMATES[scale].items():
         estimate(job(rule), ESTIMATES[scale])
         assert block["because"], rule
+
+
+@pytest.mark.parametrize(
+    ("system", "calls"),
+    [
+        *(("mad", 9), ("maporl", 9), ("agentverse", 13), ("gptswarm", 7), ("magrpo", 6)),
+        *(("at_grpo", 3), ("at_grpo_more_rounds", 12)),
+    ],
+)
+def test_answers_of_a_baseline_are_estimated_from_its_calls(system, calls):
+    hours = 2 / 60 + 1000 * calls * 270 / 1200 / 3600
+    found = estimate(job("answer_with_baseline", wildcards={"system": system}), ESTIMATES["paper"])
+    assert found.wall == pytest.approx(hours, abs=0.02)
 
 
 def test_groups_hold_short_jobs_alone_and_ask_for_little():

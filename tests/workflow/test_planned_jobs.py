@@ -119,12 +119,21 @@ def test_a_further_profile_replaces_whole_keys(root, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("jobs: many\n", "jobs"), ("no-such-option: 1\n", "no-such-option"), ("- a\n- b\n", "mine/profile.yaml")],
+    [
+        ("jobs: many\n", "jobs"),
+        ("no-such-option: 1\n", "no-such-option"),
+        ("- a\n- b\n", "mine/profile.yaml"),
+        ("version: true\n", "mine: Snakemake ends without a word"),
+        ("help: true\n", "help"),
+        ("jobs: 3\ncores: [1\n", "expected ',' or ']'.*mine/profile.yaml"),
+        ("jobs: ?1/0\n", "mine: .*/jobs: ZeroDivisionError"),
+    ],
 )
-def test_a_profile_that_snakemake_does_not_understand_is_an_error_of_one_line(root, tmp_path, text, words):
+def test_a_profile_that_snakemake_does_not_understand_is_an_error_of_one_line(root, tmp_path, capfd, text, words):
     with pytest.raises(ProfileError, match=words) as error:
         read(root, "ours", [site(tmp_path / "site", text)])
     assert "\n" not in str(error.value)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_profile_that_is_not_there_is_named(root):
@@ -163,6 +172,53 @@ def test_what_a_site_sets_reaches_the_jobs(root, tmp_path, monkeypatch):
     assert asked["score", "c"] == (Asked(3, 700, 0, 0, "", "long", "lab"),)
     assert grid.config == {"names": ["c", "d"], "block": {"kept": 1, "changed": 2}}
     assert Path.cwd() == tmp_path
+
+
+def test_what_only_its_input_will_tell_of_a_job_is_unknown(root, tmp_path):
+    sized = """
+        default-resources: {mem_mb: "2*input.size_mb", runtime: 30}
+        set-resources: {train: {runtime: "60*input.size_mb", slurm_partition: "'p' + str(input.size_mb)", turn: 1}}
+    """
+    profile = read(root, "ours", [site(tmp_path / "site", textwrap.dedent(sized))])
+    asked = {job.rule: job.asked for job in planned(root, profile, attempts=(1, 2)).jobs}
+    assert asked["score"] == (Asked(1, 0, 30, unknown=frozenset({"mem_mb"})),) * 2
+    unknown = frozenset({"runtime", "slurm_partition"})
+    assert asked["train"] == tuple(Asked(8, 1000 * attempt, 0, 1, turns=1, unknown=unknown) for attempt in (1, 2))
+
+
+def test_what_a_profile_has_less_of_than_a_rule_names_is_cut(root, tmp_path):
+    (tmp_path / "few").mkdir()
+    (tmp_path / "few/profile.yaml").write_text("resources: {gpu: 0, mem_mb: 1500}\n")
+    asked = {job.rule: job.asked for job in planned(root, read(root, "ours"), attempts=(1, 2)).jobs}
+    assert asked["train"] == (Asked(8, 1000, 60, 1), Asked(8, 2000, 120, 1))
+    few = read(root, "ours", [str(tmp_path / "few")])
+    asked = {job.rule: job.asked for job in planned(root, few, attempts=(1, 2)).jobs}
+    first, second = Asked(8, 1000, 60, cut=frozenset({"gpu"})), Asked(8, 1500, 120, cut=frozenset({"gpu", "mem_mb"}))
+    assert asked["train"] == (first, second)
+    assert asked["score"] == (Asked(1, 500, 30),) * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"# Gr\xf6\xdfe\nnames: [c]\n", "byte 0xf6.*UTF-8"),
+        (b"names: [c\n", "expected ',' or ']'.*line 2"),
+        (b"", "keys at top level"),
+        (b"- names\n", "keys at top level"),
+    ],
+)
+@pytest.mark.parametrize("name", ["own.yaml", "checkout/config.yaml"])
+def test_a_config_that_cannot_be_read_is_named_in_one_line(root, tmp_path, text, words, name):
+    (tmp_path / name).write_bytes(text)
+    with pytest.raises(REFUSALS, match=f"^{tmp_path / name}: .*{words}") as error:
+        planned(root, read(root, "ours"), [tmp_path / "own.yaml"] if name == "own.yaml" else [])
+    assert "\n" not in str(error.value)
+
+
+def test_a_resource_that_snakemake_cannot_tell_is_one_line_with_its_rule(root, tmp_path):
+    profile = read(root, "ours", [site(tmp_path / "site", "set-resources: {train: {runtime: abc}}\n")])
+    with pytest.raises(REFUSALS, match=r"^rule train: .*'runtime' with value 'abc'.* name=b$"):
+        planned(root, profile)
 
 
 def test_what_a_killed_job_left_is_still_to_be_done(root):

@@ -44,6 +44,7 @@ def cluster(profile: Mapping[str, object], jobs: Sequence[Job], where: Sequence[
         yield fitness.account(config, name, here.programs())
     partitions, nodes = scontrol.records(ask("partition")), scontrol.records(ask("node"))
     first, last = (_asked(jobs, attempt, profile) for attempt in (0, -1))
+    yield from fitness.caps(first, last, attempts_of(profile))
     for name in sorted({place.partition for place in where}):
         chosen, finding = fitness.partition(partitions, name)
         yield finding
@@ -116,8 +117,7 @@ def found(profile: Mapping[str, object], grid: Grid, *, no_job: bool) -> list[Fi
             findings.append(Finding("resources", FAIL, str(error), "Snakemake refuses it too: correct your profile"))
     findings += login_node(profile, grid)
     if no_job:
-        unknown = "shared folder, clocks, sandbox: unknown"
-        findings.append(Finding("job on a node", WARN, "none submitted (QUICK=1)", unknown))
+        findings.append(Finding("job on a node", WARN, "none submitted (QUICK=1)", "nothing is known of nodes"))
     elif not any(each.state == FAIL for each in findings if each.what in ("SLURM", "partition", "account", "GPUs")):
         boxes = sandboxes(grid.jobs, grid.config["benchmarks"])
         for place in where:

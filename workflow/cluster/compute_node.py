@@ -28,7 +28,7 @@ def check(
     """Return how a compute node sees the shared folder, its clock, sandboxes and toolchains.
 
     run: the folder that the workflow runs in; it and the checkout have to lie where compute nodes see them. sandboxes:
-    a scorer's options each.
+    a scorer's options each; without any, sandboxes and toolchains are not looked at.
     """
     folder = run / ".snakemake" / f"probe-{secrets.token_hex(4)}"
     folder.mkdir(parents=True)
@@ -116,7 +116,7 @@ def judge(answer: Mapping[str, object], token: str, now: float, *, gpu: bool = T
         clock = Finding("clocks", WARN, f"{host} is {ahead:+.0f} s off", "files look older or newer than they are: NTP")
     seen = [_gpus(answer)] if gpu else []
     boxes = [_sandbox(box, host, answer["apptainer"]) for box in answer["sandboxes"]]
-    return [shared, locks, clock, *seen, *boxes, _toolchains(answer)]
+    return [shared, locks, clock, *seen, *boxes, *([_toolchains(answer)] if boxes else [])]
 
 
 def _gpus(answer: Mapping[str, object]) -> Finding:
@@ -131,7 +131,7 @@ def _sandbox(box: Mapping[str, str | None], host: str, apptainer: str) -> Findin
     """Return the finding on one sandbox of the answer; apptainer: where that program is, "" for nowhere."""
     what, image = "sandbox", box["image"]
     if "error" in box:
-        todo = "bubblewrap, or apptainer with an image; GSM-Hard and MultiPL-E need it"
+        todo = "bubblewrap, or apptainer with an image: answers that are programs run in it"
         return Finding(what, FAIL, str(box["error"])[:300], todo)
     kind = box["kind"]
     if image is None:

@@ -148,6 +148,36 @@ def misfits(need: Need, chosen: Mapping[str, str], nodes: Iterable[Mapping[str, 
     return told + closest
 
 
+def caps(first: Iterable[Need], last: Iterable[Need], attempts: int) -> list[Finding]:
+    """Return which of the profile's `resources` give jobs less than their rules name: at the first attempt a fault."""
+    faults, late = _cut(first), _cut(last)
+    todo = "it holds for each job too: raise it, or take it out of `resources:` in your profile"
+    findings = [
+        Finding("resources", FAIL, f"`resources: {name}` gives less than named to {', '.join(rules)}", todo)
+        for name, rules in faults.items()
+    ]
+    findings += [
+        Finding(
+            "resources",
+            WARN,
+            f"attempt {attempts}: `resources: {name}` gives less than named to {', '.join(rules)}",
+            todo,
+        )
+        for name, rules in late.items()
+        if name not in faults
+    ]
+    return findings
+
+
+def _cut(needs: Iterable[Need]) -> dict[str, list[str]]:
+    """Return resource -> the rules that get less of it than they name."""
+    rules: dict[str, set[str]] = {}
+    for need in needs:
+        for name in need.cut:
+            rules.setdefault(name, set()).add(need.rule)
+    return {name: sorted(rules[name]) for name in sorted(rules)}
+
+
 def resources(
     first: Iterable[Need],
     last: Iterable[Need],
@@ -155,7 +185,10 @@ def resources(
     nodes: list[Mapping[str, str]],
     attempts: int,
 ) -> list[Finding]:
-    """Return whether the jobs of every rule fit: at the first attempt they must, at the last they should."""
+    """Return whether the jobs of every rule fit: at the first attempt they must, at the last they should.
+
+    Nothing comes back where no job is left.
+    """
     last = list(last)
     faults = {need.rule: told for need in first if (told := misfits(need, chosen, nodes))}
     late = {need.rule: told for need in last if (told := misfits(need, chosen, nodes)) and need.rule not in faults}
@@ -167,5 +200,12 @@ def resources(
         )
         for rule, told in late.items()
     ]
+    unknown = {need.rule: ", ".join(sorted(need.unknown)) for need in last if need.unknown}
+    findings += [
+        Finding("resources", WARN, f"{rule}: {names} unknown before its input is there", "a number could be judged")
+        for rule, names in unknown.items()
+    ]
     rules = {need.rule for need in last}
-    return findings or [Finding("resources", OK, f"{len(rules)} rules fit, at attempt {attempts} too")]
+    if rules and not findings:
+        findings.append(Finding("resources", OK, f"{len(rules)} rules fit, at attempt {attempts} too"))
+    return findings

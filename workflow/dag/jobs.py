@@ -6,19 +6,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import yaml
 from snakemake.api import SnakemakeApi
-from snakemake.exceptions import RuleException, WorkflowError
+from snakemake.common.configfile import load_configfile
+from snakemake.common.tbdstring import TBDString
+from snakemake.exceptions import InputFunctionException, RuleException, WorkflowError
 from snakemake.resources import Resources
 from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 
 from dag.profiles import run_folder
 
 REFUSALS = (WorkflowError, RuleException)  # what Snakemake raises for a config or a target that it does not take
-AMOUNTS, NAMES = ("mem_mb", "runtime", "gpu"), ("gpu_model", "slurm_partition", "slurm_account")
+AMOUNTS, NAMES = ("mem_mb", "runtime", "gpu", "turn"), ("gpu_model", "slurm_partition", "slurm_account")
 
 
 class Asked(NamedTuple):
-    """What a job asks for at one attempt; minutes: its time limit, 0 for none; names are "" where none is given."""
+    """What a job asks for at one attempt; minutes: its time limit, 0 for none; names are "" where none is given.
+
+    turns: 1 for a job that shares no allocation's time with another; unknown: which of AMOUNTS and NAMES only its input
+    files will tell, once they are there: 0 and "" till then; cut: of which of AMOUNTS its rule names more than the
+    profile's `resources` let it have.
+    """
 
     cpus: int = 1
     megabytes: int = 0
@@ -27,6 +35,9 @@ class Asked(NamedTuple):
     model: str = ""
     partition: str = ""
     account: str = ""
+    turns: int = 0
+    unknown: frozenset[str] = frozenset()
+    cut: frozenset[str] = frozenset()
 
 
 class Job(NamedTuple):
@@ -64,12 +75,15 @@ def planned(
     """Return what Snakemake would do with a profile, as dag.profiles.read returns it.
 
     configs: config files on top of the profile's. Writes nothing but Snakemake's own folder. Raises one of REFUSALS or
-    SystemExit, as Snakemake does, for a config or a target that it refuses.
+    SystemExit, as Snakemake does, for a config or a target that it refuses; one of REFUSALS, in one line, names the
+    config file that cannot be read or the rule whose resources or input cannot be told.
     """
     here = Path.cwd()
     folder = run_folder(root, profile)
     folder.mkdir(parents=True, exist_ok=True)
     files = [*(root / path for path in profile["configfile"]), *(path.resolve() for path in configs)]
+    for file in (root / "config.yaml", *files):
+        _readable(file)
     try:
         with SnakemakeApi(OutputSettings()) as api:
             logging.getLogger("snakemake.logging").setLevel(logging.WARNING)
@@ -86,8 +100,21 @@ def planned(
             workflow._prepare_dag(forceall=False, ignore_incomplete=ignored, lock_warn_only=True, nolock=True)
             workflow._build_dag()
             return Grid(_jobs(workflow, attempts), workflow.globals["config"])
+    except InputFunctionException as error:
+        words = " ".join(str(error).partition("\nTraceback:")[0].removeprefix("Error:").split())
+        raise WorkflowError(f"rule {error.rule.name}: {words}") from error
     finally:
         os.chdir(here)
+
+
+def _readable(config: Path) -> None:
+    try:
+        load_configfile(config)
+    except UnicodeDecodeError as error:
+        raise WorkflowError(f"{config}: {error}; save it as UTF-8") from error
+    except WorkflowError as error:  # Snakemake names neither the file nor, where YAML does, the line
+        reason = error.__context__ if isinstance(error.__context__, yaml.YAMLError) else error
+        raise WorkflowError(f"{config}: {' '.join(str(reason).split())}") from error
 
 
 def _resource_settings(profile: Mapping[str, object]) -> ResourceSettings:
@@ -117,6 +144,9 @@ def _jobs(workflow, attempts: Sequence[int]) -> list[Job]:
     jobs = list(workflow.dag.jobs)
     place = {job: index for index, job in enumerate(jobs)}
     waiting = set(workflow.dag.needrun_jobs())
+    given = [[_resources(job, attempt) for attempt in attempts] for job in jobs]
+    workflow.global_resources = Resources({"_cores": workflow.global_resources["_cores"]})
+    named = [[_resources(job, attempt) for attempt in attempts] for job in jobs]
     return [
         Job(
             rule=job.rule.name,
@@ -127,13 +157,31 @@ def _jobs(workflow, attempts: Sequence[int]) -> list[Job]:
             files=tuple(map(str, job.output)),
             resources=str(job.benchmark) if job.benchmark else None,
             log=str(job.log[0]) if job.log else None,
-            asked=tuple(_asked(job, attempt) for attempt in attempts),
+            asked=tuple(map(_asked, given[index], named[index])),
         )
-        for job in jobs
+        for index, job in enumerate(jobs)
     ]
 
 
-def _asked(job, attempt: int) -> Asked:
+def _resources(job, attempt: int) -> dict[str, int | str | TBDString]:
     job.attempt = attempt
-    amounts = [job.resources.get(name, 0) for name in AMOUNTS]
-    return Asked(job.threads, *amounts, *(str(job.resources.get(name, "")) for name in NAMES))
+    none = {"_cores": 1, **dict.fromkeys(AMOUNTS, 0), **dict.fromkeys(NAMES, "")}
+    return {name: job.resources.get(name, nothing) for name, nothing in none.items()}
+
+
+def _asked(given: Mapping[str, int | str | TBDString], named: Mapping[str, int | str | TBDString]) -> Asked:
+    """Return what a job asks for; given: what it has, named: what it would have without the profile's `resources`."""
+    unknown = frozenset(name for name, value in given.items() if isinstance(value, TBDString))
+    amounts = {name: 0 if name in unknown else given[name] for name in AMOUNTS}
+    names = ("" if name in unknown else str(given[name]) for name in NAMES)
+    cut = frozenset(name for name in AMOUNTS if name not in unknown and given[name] < named[name])
+    return Asked(
+        given["_cores"],
+        amounts["mem_mb"],
+        amounts["runtime"],
+        amounts["gpu"],
+        *names,
+        amounts["turn"],
+        unknown,
+        cut,
+    )

@@ -35,13 +35,16 @@ def read(root: Path, shipped: str, further: Iterable[str] = ()) -> dict[str, obj
 
 
 def _options(profiles: Sequence[str]) -> dict[str, object]:
-    with contextlib.redirect_stderr(io.StringIO()) as said:
+    names, said = " ".join(profiles), io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
         try:
             _, options = parse_args([f"--profile={name}" for name in profiles])
-        except SystemExit:
-            raise ProfileError(said.getvalue().strip().splitlines()[-1]) from None
+        except SystemExit as end:
+            silent = "Snakemake ends without a word, as for a key `version`; leave such keys out"
+            words = said.getvalue().split(": error: ", 1)[-1].split() if end.code else []
+            raise ProfileError(f"{names}: {' '.join(words) or silent}") from None
         except (CliException, WorkflowError, OSError, ValueError) as error:
-            raise ProfileError(f"{' '.join(profiles)}: {error}") from error
+            raise ProfileError(f"{names}: {' '.join(str(error).split())}") from error
     return vars(options)
 
 

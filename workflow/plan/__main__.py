@@ -11,7 +11,7 @@ from rich.table import Table
 
 from dag.jobs import REFUSALS, planned
 from dag.profiles import ProfileError, read, run_folder
-from plan.costs import CostError, costs, over_limit, record
+from plan.costs import CostError, costs, over_limit, record, untold
 from plan.items import Groups
 from plan.rows import ESTIMATED, MIXED, Row, rows
 from slmcollab.artifacts import ArtifactError
@@ -82,6 +82,8 @@ def main() -> None:
     print(NOTE)
     for rule, count in over_limit(jobs, paid).items():
         print(f"{rule}: {count} jobs take longer than their time limit, and will need a second attempt")
+    for rule, names in untold(jobs).items():
+        print(f"{rule}: {names} unknown before its input is there, and taken as 0")
 
 
 if __name__ == "__main__":

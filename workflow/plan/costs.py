@@ -102,6 +102,15 @@ def over_limit(jobs: Iterable[Job], paid: Iterable[Cost]) -> Counter[str]:
     return Counter(job.rule for job, cost in left if 0 < job.asked[0].minutes < 60 * cost.wall)
 
 
+def untold(jobs: Iterable[Job]) -> dict[str, str]:
+    """Return rule -> those of gpu and runtime that only the input of its jobs will tell, and which count as 0 here."""
+    found = defaultdict(set)
+    for job in jobs:
+        if job.submitted and not job.done and (names := job.asked[0].unknown & {"gpu", "runtime"}):
+            found[job.rule] |= names
+    return {rule: ", ".join(sorted(names)) for rule, names in found.items()}
+
+
 def _kinds(jobs: Iterable[Job], recorded: Iterable[Recorded]) -> dict[tuple, list[float]]:
     """Return (what, rule) and (what, rule, benchmark) -> all that was recorded of it."""
     kinds = defaultdict(list)
