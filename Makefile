@@ -41,7 +41,7 @@ check-cluster: .venv/installed
 	PYTHONPATH=workflow python -m cluster.check $(if $(QUICK),--no-job)$(GIVEN)
 
 plan: .venv/installed
-	PYTHONPATH=workflow python -m plan --scale $(SCALE) --gpus $(GPUS)$(GIVEN)
+	@PYTHONPATH=workflow python -m plan --scale $(SCALE) --gpus $(GPUS)$(GIVEN)
 
 bench: .venv/installed
 	OMP_NUM_THREADS=1 PYTHONWARNINGS=ignore python tests/bench/run.py $(if $(CHECK),--check)

@@ -116,11 +116,11 @@ def test_the_table_has_every_claim_and_who_scored_the_steps(folder):
     # All 10 answers right instead of none: 2 of 2^10 flips are as large, 0.0020.
     gain = next(row for row in rows if row["claim"] == "B1" and row["quantity"] == "mean over metrics, less qwen3_14b")
     assert [gain[name] for name in ("measured", "interval_low", "p_value", "n", "n_seeds", "published", "verdict")] == [
-        *("100.00", "100.00", "0.0020", "10", "1", "", "not run"),
+        *("100.00", "100.00", "0.0020", "10", "1", "", "undecided"),
     ]
     alone = "one seed of a side that varies between seeds: its noise is unknown"
     assert gain["reason"] == f"0.000 → 100.000, above; {alone}"
-    assert verdicts["B1"]["verdict"] == "not run"
+    assert verdicts["B1"]["verdict"] == "undecided"
     assert verdicts["B3"]["verdict"] == "not run"
     assert "no benchmark with runs of cl and homo_mas" in verdicts["B3"]["reason"]
     sampled = [row for row in rows if row["claim"] == "B19" and "sampled, less cl_constant" in row["quantity"]]

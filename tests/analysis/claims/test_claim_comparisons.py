@@ -16,7 +16,18 @@ from slmcollab.analysis.claims.comparisons import (
     rule_in_words,
     welch,
 )
-from slmcollab.analysis.claims.verdicts import FAILS, HOLDS, NOT_RUN, NotRun, Part, attempt, findings, joint
+from slmcollab.analysis.claims.verdicts import (
+    FAILS,
+    HOLDS,
+    NOT_RUN,
+    UNDECIDED,
+    NotRun,
+    Part,
+    Undecided,
+    attempt,
+    findings,
+    joint,
+)
 
 PART = Part("q", "points", "t")
 
@@ -53,7 +64,7 @@ def test_what_counts_as_above_and_below(difference, p_value, interval, found):
     comparison = Comparison(difference, p_value, interval, (-20.0, 20.0), 3, 100)
     assert comparison.found == found
     for rule in ("above", "below"):
-        holds = HOLDS if interval else NOT_RUN  # one seed a side shows nothing, but that it shows nothing is known
+        holds = HOLDS if interval else UNDECIDED  # one seed a side shows nothing, but that it shows nothing is known
         assert comparison.verdict(rule) == (holds if found == rule else FAILS)
 
 
@@ -61,17 +72,17 @@ def test_what_counts_as_above_and_below(difference, p_value, interval, found):
     ("p_value", "interval", "same", "not_above", "not_below"),
     [
         (0.50, (-4.9, 4.9), HOLDS, HOLDS, HOLDS),
-        (0.50, (-4.9, 5.0), NOT_RUN, NOT_RUN, HOLDS),  # a gain of 5 points is not left out
-        (0.50, (-5.0, 4.9), NOT_RUN, HOLDS, NOT_RUN),
-        (0.50, (-12.0, 12.0), NOT_RUN, NOT_RUN, NOT_RUN),  # so few seeds that anything may be
-        (0.01, (-12.0, 12.0), NOT_RUN, NOT_RUN, NOT_RUN),
+        (0.50, (-4.9, 5.0), UNDECIDED, UNDECIDED, HOLDS),  # a gain of 5 points is not left out
+        (0.50, (-5.0, 4.9), UNDECIDED, HOLDS, UNDECIDED),
+        (0.50, (-12.0, 12.0), UNDECIDED, UNDECIDED, UNDECIDED),  # so few seeds that anything may be
+        (0.01, (-12.0, 12.0), UNDECIDED, UNDECIDED, UNDECIDED),
         (0.01, (0.1, 3.9), FAILS, FAILS, HOLDS),  # small, but found
         (0.01, (1.0, 9.0), FAILS, FAILS, HOLDS),
-        (0.50, (1.0, 9.0), NOT_RUN, NOT_RUN, HOLDS),
+        (0.50, (1.0, 9.0), UNDECIDED, UNDECIDED, HOLDS),
         (0.01, (-3.9, -0.1), FAILS, HOLDS, FAILS),
         (0.01, (-9.0, -1.0), FAILS, HOLDS, FAILS),
         (1.00, (0.0, 0.0), HOLDS, HOLDS, HOLDS),  # 100 against 100 in every seed
-        (0.01, None, NOT_RUN, NOT_RUN, NOT_RUN),  # one seed a side
+        (0.01, None, UNDECIDED, UNDECIDED, UNDECIDED),  # one seed a side
     ],
 )
 def test_that_nothing_is_there_needs_seeds_that_leave_out_five_points(p_value, interval, same, not_above, not_below):
@@ -84,9 +95,9 @@ def test_that_nothing_is_there_needs_seeds_that_leave_out_five_points(p_value, i
     ("over_questions", "same", "not_above", "not_below"),
     [
         ((-4.9, 4.9), HOLDS, HOLDS, HOLDS),
-        ((-4.9, 5.0), NOT_RUN, NOT_RUN, HOLDS),
-        ((-5.0, 4.9), NOT_RUN, HOLDS, NOT_RUN),
-        ((-20.0, 20.0), NOT_RUN, NOT_RUN, NOT_RUN),
+        ((-4.9, 5.0), UNDECIDED, UNDECIDED, HOLDS),
+        ((-5.0, 4.9), UNDECIDED, HOLDS, UNDECIDED),
+        ((-20.0, 20.0), UNDECIDED, UNDECIDED, UNDECIDED),
     ],
 )
 def test_that_nothing_is_there_needs_questions_that_leave_out_five_points(over_questions, same, not_above, not_below):
@@ -103,14 +114,14 @@ def test_equal_accuracies_on_few_questions_are_no_evidence_of_no_difference():
     assert found.wide("within noise") == (False, True)
     # Each question differs by ±100: the mean of 20 has an error of 100 / √20 = 22.4 points.
     assert found.over_questions == pytest.approx((-1.96 * 22.4, 1.96 * 22.4), abs=7)
-    assert [found.verdict(rule) for rule in ("within noise", "not above", "not below")] == [NOT_RUN] * 3
+    assert [found.verdict(rule) for rule in ("within noise", "not above", "not below")] == [UNDECIDED] * 3
 
 
 def test_a_rule_says_in_words_what_it_does():
     assert rule_in_words("above").startswith("holds where above; above or below: the mean over seeds is")
     assert rule_in_words("within noise").startswith(
         "holds where within noise of the baseline and the 95 % intervals over seeds and over questions (bootstrap) lie"
-        " between -5 and 5 points, does not hold where above or below, else not run, as with one seed; "
+        " between -5 and 5 points, does not hold where above or below, else undecided, as where a side has one seed; "
     )
     above, below = (rule_in_words(rule) for rule in ("not above", "not below"))
     assert "(bootstrap) end below 5 points, does not hold where above, else" in above
@@ -149,7 +160,7 @@ def test_ratio_of_variances_by_hand():
     assert (found.measured, found.p_value, found.verdict) == (
         pytest.approx(9.97, abs=0.01),
         pytest.approx(0.0912, abs=1e-4),
-        NOT_RUN,
+        UNDECIDED,
     )
     assert found.reason == "too few seeds to tell: with these seeds a ratio above 19.0 is needed"
     assert more_variable(PART, [1.78 * spread], [5.62 * spread]).verdict == FAILS
@@ -197,9 +208,10 @@ def part(verdict, **fields):
     ("verdicts", "expected"),
     [
         ([HOLDS, HOLDS], HOLDS),
-        ([HOLDS, FAILS, NOT_RUN], FAILS),
+        ([HOLDS, FAILS, NOT_RUN, UNDECIDED], FAILS),
+        ([HOLDS, NOT_RUN, UNDECIDED], NOT_RUN),
         ([HOLDS, NOT_RUN], NOT_RUN),
-        ([NOT_RUN, NOT_RUN], NOT_RUN),
+        ([HOLDS, UNDECIDED], UNDECIDED),
     ],
 )
 def test_joint_verdict(verdicts, expected):
@@ -223,3 +235,10 @@ def test_what_is_missing_becomes_the_reason():
         raise NotRun("no run of it")
 
     assert attempt(PART, measure) == replace(PART, verdict=NOT_RUN, reason="no run of it")
+
+
+def test_too_little_of_what_is_there_leaves_a_part_undecided():
+    def measure(part):
+        raise Undecided("one seed")
+
+    assert attempt(PART, measure) == replace(PART, verdict=UNDECIDED, reason="one seed")

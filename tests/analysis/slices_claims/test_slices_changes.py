@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from slmcollab.analysis.claims.comparisons import ABOVE, BELOW, SAME
-from slmcollab.analysis.claims.verdicts import FAILS, HOLDS, NOT_RUN, NotRun, Part
+from slmcollab.analysis.claims.verdicts import FAILS, HOLDS, UNDECIDED, NotRun, Part
 from slmcollab.analysis.slices_claims.changes import ALONE, change, judged, mean_change, shown
 from slmcollab.analysis.slices_claims.measures import Ratio
 from slmcollab.analysis.slices_claims.sides import between_seeds, sides
@@ -94,7 +94,7 @@ def test_one_seed_of_a_side_that_varies_cannot_hold():
     for before, after in (([constant(*[0] * 20)], [better]), ([worse], [better] * 3)):
         found = change(before, after, generator())
         part = judged(Part("a share", "points", ""), found, ABOVE)
-        assert (part.verdict, part.measured, part.reason) == (NOT_RUN, 1.0, f"0.000 → 1.000, above{ALONE}")
+        assert (part.verdict, part.measured, part.reason) == (UNDECIDED, 1.0, f"0.000 → 1.000, above{ALONE}")
         assert judged(part, found, BELOW).verdict == FAILS
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from slices_worlds import BENCHMARKS, IDS, ROLES, Q, each, outcome, share, world
 
-from slmcollab.analysis.claims.verdicts import FAILS, HOLDS, NOT_RUN, findings, judge
+from slmcollab.analysis.claims.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED, findings, judge
 from slmcollab.analysis.slices_claims.changes import ALONE
 from slmcollab.analysis.slices_claims.claims import CLAIMS
 from slmcollab.analysis.slices_claims.evidence import (
@@ -84,7 +84,7 @@ def test_one_seed_is_enough_of_a_system_that_does_not_vary():
 def test_one_seed_of_systems_that_vary_leaves_all_open():
     rows = judge(CLAIMS, world(seeds=(0,)))
     verdicts = {row.claim: row.part for row in rows if row.row == "verdict"}
-    assert {part.verdict for part in verdicts.values()} == {NOT_RUN}
+    assert {part.verdict for part in verdicts.values()} == {UNDECIDED}
     counted = {row.claim: row.part for row in rows if row.row == "part" and row.part.unit == "metrics"}
     assert counted["B2"].reason == f"above on 10 of 10{ALONE}"
 
@@ -279,7 +279,7 @@ def test_a_rank_among_rows_of_which_one_has_a_single_seed_is_left_open():
     evidence = world()
     kept = {run: found for run, found in evidence.measures.items() if run.method != "mad" or run.seed == 0}
     rank = part_of(replace(evidence, measures=kept), "B11", "math", "rank")
-    assert (rank.measured, rank.n_seeds, rank.verdict) == (1.0, 1, NOT_RUN)
+    assert (rank.measured, rank.n_seeds, rank.verdict) == (1.0, 1, UNDECIDED)
     alike = replace(evidence, measures=kept, varies=set(evidence.varies) - {"mad"})  # another seed would say the same
     assert part_of(alike, "B11", "math", "rank").verdict == HOLDS
 

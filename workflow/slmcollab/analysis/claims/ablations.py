@@ -18,7 +18,7 @@ from slmcollab.analysis.claims.comparisons import (
     more_variable,
 )
 from slmcollab.analysis.claims.evidence import Evidence
-from slmcollab.analysis.claims.verdicts import ALPHA, HOLDS, NOT_RUN, NotRun, Part, attempt
+from slmcollab.analysis.claims.verdicts import ALPHA, HOLDS, NOT_RUN, UNDECIDED, NotRun, Part, attempt
 
 BEST_M = 8
 FEWEST_RUNS = 5  # four runs in perfect order have a one-sided p of 1 / 4! = 0.042, with ties more
@@ -86,8 +86,8 @@ def _worse_or_unstable(evidence: Evidence, pooling: str, part: Part) -> Part:
     spread = attempt(part, lambda part: _pooling_spread(evidence, pooling, part))
     found = "not known" if spread.p_value is None else f"{spread.measured:.1f} (p = {spread.p_value:.3f})"
     reason = f"{part.reason}; ratio of variances {found}"
-    if part.verdict != HOLDS and spread.verdict == NOT_RUN:
-        return part.open(f"{reason}: {spread.reason}")
+    if part.verdict != HOLDS and spread.verdict in (NOT_RUN, UNDECIDED):
+        return part.undecided(f"{reason}: {spread.reason}")
     return part.judged(HOLDS in (part.verdict, spread.verdict), reason=reason)
 
 

@@ -22,7 +22,7 @@ from slmcollab.analysis.claims.comparisons import (
     rule_in_words,
 )
 from slmcollab.analysis.claims.evidence import HIDDEN, NO_TEAM, PREFIX, SHUFFLED, SINGLE, Evidence
-from slmcollab.analysis.claims.verdicts import HOLDS, NOT_RUN, SUBSTANTIAL, NotRun, Part, attempt
+from slmcollab.analysis.claims.verdicts import HOLDS, SUBSTANTIAL, UNDECIDED, NotRun, Part, Undecided, attempt
 
 GAIN = "gain over single"
 
@@ -50,7 +50,7 @@ def variance(evidence: Evidence) -> list[Part]:
     try:
         pairs = _spread_pairs(evidence)
     except NotRun as missing:
-        return [part.open(str(missing)), attempt(larger, partial(_larger_teams, evidence))]
+        return [part.stopped(missing), attempt(larger, partial(_larger_teams, evidence))]
     part = replace(part, team=evidence.role("team"))
     parts = [attempt(part, lambda part: more_variable(part, *zip(*pairs.values(), strict=True)))]
     for benchmark, (ours, baseline) in pairs.items():
@@ -92,7 +92,7 @@ def shuffled(evidence: Evidence) -> list[Part]:
     try:
         gain_of_main(evidence)
     except NotRun as missing:
-        return [below[0].open(str(missing))]
+        return [below[0].stopped(missing)]
     return below + compared(evidence, "shuffled less the better of prefix and single", NOT_ABOVE, own, control)
 
 
@@ -169,20 +169,23 @@ def _fraction(evidence: Evidence, part: Part) -> Part:
     reason = f"{PREFIX} is {found.found} against {SINGLE} ({found.difference:.2f} of {whole.difference:.2f} points)"
     named = Part(part.quantity, part.unit, part.test, *cells[0])
     numbers["p_value"], verdict = found.p_value, found.verdict(ABOVE)
-    if fraction >= SUBSTANTIAL and verdict == NOT_RUN:
-        return named.open(f"{reason}; {FEW}", **numbers)
+    if fraction >= SUBSTANTIAL and verdict == UNDECIDED:
+        return named.undecided(f"{reason}; {FEW}", **numbers)
     return named.judged(fraction >= SUBSTANTIAL and verdict == HOLDS, reason=reason, **numbers)
 
 
 def gain_of_main(evidence: Evidence) -> Comparison:
-    """Return hidden_state against single on the gain benchmark; raises NotRun where it is not above, or not surely."""
+    """Return hidden_state against single on the gain benchmark.
+
+    Raises NotRun where it is not above, Undecided where a side has one seed.
+    """
     cells = main_cell(evidence), single_cell(evidence)
     ours, single = (evidence.answers(*cell) for cell in cells)
     found = compare(ours, single, evidence.generator(*cells[0], *cells[1]))
     if found.found != ABOVE:
         raise NotRun(f"undefined: {HIDDEN} is {found.found} against {SINGLE} on {cells[0][0]}, so there is no gain")
-    if found.verdict(ABOVE) == NOT_RUN:
-        raise NotRun(f"{HIDDEN} against {SINGLE} on {cells[0][0]}: {FEW}")
+    if found.verdict(ABOVE) == UNDECIDED:
+        raise Undecided(f"{HIDDEN} against {SINGLE} on {cells[0][0]}: {FEW}")
     return found
 
 

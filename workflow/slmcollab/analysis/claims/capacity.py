@@ -72,5 +72,7 @@ def _size(evidence: Evidence, size: str, part: Part) -> Part:
     numbers = {"measured": float(found[0]), "p_value": p_value, "n": len(experts), "n_seeds": min(map(len, finals))}
     least = float((found >= found.max() - ROUNDING).mean())
     if least >= ALPHA:
-        return part.open(f"{len(experts)} experts are too few: no order of theirs has p below {least:.2f}", **numbers)
+        return part.undecided(
+            f"{len(experts)} experts are too few: no order of theirs has p below {least:.2f}", **numbers
+        )
     return part.judged(p_value < ALPHA, reason=f"{len(cells)} benchmarks and teams", **numbers)

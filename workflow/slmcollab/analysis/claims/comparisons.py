@@ -9,7 +9,7 @@ from jaxtyping import Float
 from scipy import stats
 
 from slmcollab.analysis.claims.evidence import Evidence
-from slmcollab.analysis.claims.verdicts import ALPHA, FAILS, HOLDS, NOT_RUN, SMALL_DIFFERENCE, NotRun, Part, attempt
+from slmcollab.analysis.claims.verdicts import ALPHA, FAILS, HOLDS, SMALL_DIFFERENCE, UNDECIDED, NotRun, Part, attempt
 from slmcollab.analysis.statistics import bootstrap_interval, paired_test
 
 Cell = tuple[str, str, str]  # benchmark, method, team
@@ -51,14 +51,14 @@ class Comparison:
         return SAME
 
     def verdict(self, rule: str) -> str:
-        """Return HOLDS or FAILS by `rule_in_words`, NOT_RUN where seeds or questions cannot tell."""
+        """Return HOLDS or FAILS by `rule_in_words`, UNDECIDED where seeds or questions cannot tell."""
         if rule not in LIMITS:
-            return FAILS if self.found != rule else HOLDS if self.interval else NOT_RUN
+            return FAILS if self.found != rule else HOLDS if self.interval else UNDECIDED
         if self.interval is None:
-            return NOT_RUN
+            return UNDECIDED
         if self.found in ((ABOVE, BELOW) if rule == SAME else (rule.removeprefix("not "),)):
             return FAILS
-        return NOT_RUN if any(self.wide(rule)) else HOLDS
+        return UNDECIDED if any(self.wide(rule)) else HOLDS
 
     def wide(self, rule: str) -> tuple[bool, bool]:
         """Return whether the interval over seeds, and that over questions, reaches beyond the limits of a rule."""
@@ -69,11 +69,12 @@ class Comparison:
 def rule_in_words(rule: str) -> str:
     """Return by which rule a part on two methods holds, does not hold, or is not run."""
     if rule not in LIMITS:
-        return f"holds where {rule}; {HOW}; not run where it would hold but a side has one seed"
+        return f"holds where {rule}; {HOW}; undecided where it would hold but a side has one seed"
     wrong = f"{ABOVE} or {BELOW}" if rule == SAME else rule.removeprefix("not ")
     return (
         f"holds where {rule}{' of the baseline' if rule == SAME else ''} and the 95 % intervals over seeds and over"
-        f" questions (bootstrap) {LIMITS[rule][2]}, does not hold where {wrong}, else not run, as with one seed; {HOW}"
+        f" questions (bootstrap) {LIMITS[rule][2]}, does not hold where {wrong}, else undecided, as where a side has"
+        f" one seed; {HOW}"
     )
 
 
@@ -130,7 +131,7 @@ def compared(
     try:
         cells = ours(), baseline()
     except NotRun as missing:
-        return [part.open(str(missing))]
+        return [part.stopped(missing)]
     part = replace(part, **dict(zip(("benchmark", "method", "team"), cells[0], strict=True)))
     main = attempt(part, lambda part: _compare_cells(evidence, part, rule, cells, everything=True))
     seen = evidence.seen.get(cells[0][0])
@@ -149,15 +150,15 @@ def _compare_cells(evidence: Evidence, part: Part, rule: str, cells: tuple[Cell,
     numbers |= {"n_seeds": found.n_seeds, "n": found.n}
     numbers["published"] = evidence.published_difference(*cells) if everything else None
     reason, verdict = f"{cells[0][1]} is {found.found} against {cells[1][1]}", found.verdict(rule)
-    if verdict != NOT_RUN:
+    if verdict != UNDECIDED:
         alone = "" if found.interval else "; one seed: noise between trainings is unknown"
         return part.judged(verdict == HOLDS, reason=reason + alone, **numbers)
     if found.interval is None:
-        return part.open(f"{reason}; {FEW}", **numbers)
+        return part.undecided(f"{reason}; {FEW}", **numbers)
     few = " and ".join(units for units, wide in zip(("seeds", "questions"), found.wide(rule), strict=True) if wide)
     seeds, questions = (f"{low:.1f} to {high:.1f}" for low, high in (found.interval, found.over_questions))
     intervals = f"the intervals ({seeds} over seeds, {questions} over questions) do not both {LIMITS[rule][2]}"
-    return part.open(f"too few {few} to tell: {reason}, but {intervals}", **numbers)
+    return part.undecided(f"too few {few} to tell: {reason}, but {intervals}", **numbers)
 
 
 SPREAD = (
@@ -185,5 +186,5 @@ def more_variable(part: Part, ours: Sequence[np.ndarray], baseline: Sequence[np.
     numbers = {"measured": ratio, "p_value": p_value, "n_seeds": fewest, "n": sum(freedom)}
     reason = f"with these seeds a ratio above {needed:.1f} is needed"
     if ratio > 1 and p_value >= ALPHA:
-        return part.open(f"too few seeds to tell: {reason}", **numbers)
+        return part.undecided(f"too few seeds to tell: {reason}", **numbers)
     return part.judged(ratio > 1, reason=reason, **numbers)

@@ -40,7 +40,7 @@ def _on_each(
 ) -> list[Part]:
     named = [replace(part, benchmark=name, team=evidence.roles.get("team") or "") for name in benchmarks]
     parts = [attempt(part, partial(measure, evidence)) for part in named]
-    return parts or [part.open("the config gives no benchmark for it")]
+    return parts or [part.missing("the config gives no benchmark for it")]
 
 
 def _differences(evidence: Evidence, benchmark: str) -> Float[np.ndarray, "seed step"]:
@@ -58,7 +58,7 @@ def _throughout(evidence: Evidence, part: Part) -> Part:
     p_value = float(stats.binomtest(higher, count, alternative="greater").pvalue) if count else 1.0
     numbers = {"measured": higher / count if count else None, "n_seeds": seeds, "n": count, "p_value": p_value}
     if 0.5**count >= ALPHA:
-        return part.open(f"{count} steps that sampled both are too few", **numbers)
+        return part.undecided(f"{count} steps that sampled both are too few", **numbers)
     holds = higher / count >= THROUGHOUT and p_value < ALPHA
     return part.judged(holds, reason=f"at {higher} of {count} steps", **numbers)
 
@@ -68,5 +68,5 @@ def _final(evidence: Evidence, part: Part) -> Part:
     mean, interval = mean_interval(last_tenth(differences.T))
     numbers = {"measured": mean, "n_seeds": len(differences), "n": len(differences)}
     if interval is None:
-        return part.open("an interval over seeds needs two", **numbers)
+        return part.undecided("an interval over seeds needs two", **numbers)
     return part.judged(interval[0] > 0, low=interval[0], high=interval[1], **numbers)

@@ -35,8 +35,8 @@ def static_preference(evidence: Evidence) -> list[Part]:
     focus = Part(
         "entropy of the shares less that on the gain benchmark",
         "nats",
-        "holds where the difference of the means over seeds is below 0 with its 95 % Welch interval; not run where it"
-        " is without",
+        "holds where the difference of the means over seeds is below 0 with its 95 % Welch interval; undecided where"
+        " it is without",
         method=HIDDEN,
         team=team,
     )
@@ -51,7 +51,7 @@ def static_preference(evidence: Evidence) -> list[Part]:
     ]
     harder = [replace(focus, benchmark=name) for name in evidence.listed("harder")]
     parts += [attempt(part, partial(_more_focused, evidence)) for part in harder]
-    return parts if harder else [*parts, focus.open("the config gives no harder benchmark")]
+    return parts if harder else [*parts, focus.missing("the config gives no harder benchmark")]
 
 
 def _below(
@@ -69,7 +69,7 @@ def _below(
     low, high = interval or (None, None)
     numbers = {"measured": mean, "low": low, "high": high, "n_seeds": len(runs), "n": len(runs)}
     if mean < threshold and (high is None or high >= threshold):
-        return part.open("too few seeds to tell: the interval over them has to end below the threshold", **numbers)
+        return part.undecided("too few seeds to tell: the interval over them has to end below the threshold", **numbers)
     return part.judged(mean < threshold, **numbers)
 
 
@@ -83,9 +83,9 @@ def _more_focused(evidence: Evidence, part: Part) -> Part:
     fewest = min(len(ours), len(baseline))
     numbers = {"measured": float(ours.mean() - baseline.mean()), "n_seeds": fewest, "n": fewest}
     if fewest < 2:
-        return part.open("an interval over seeds needs two a side", **numbers)
+        return part.undecided("an interval over seeds needs two a side", **numbers)
     low, high = welch(ours, baseline)
     numbers |= {"low": low, "high": high}
     if numbers["measured"] < 0 <= high:
-        return part.open("too few seeds to tell: the interval over them has to end below 0", **numbers)
+        return part.undecided("too few seeds to tell: the interval over them has to end below 0", **numbers)
     return part.judged(high < 0, **numbers)

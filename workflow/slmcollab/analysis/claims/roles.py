@@ -58,7 +58,7 @@ def code_above_math(evidence: Evidence) -> list[Part]:
         if not cells:
             raise NotRun(f"no team with {' and '.join(pair)} runs on {benchmark}")
     except NotRun as missing:
-        return [part.open(str(missing))]
+        return [part.stopped(missing)]
     named = [replace(part, benchmark=benchmark, team=team) for _, team in cells]
     return [attempt(part, partial(_share_difference, evidence, pair)) for part in named]
 
@@ -90,7 +90,7 @@ def _below_zero(
     left = f"; undefined in {len(runs) - len(known)} runs" if len(known) < len(runs) else ""
     numbers = {"measured": mean, "n_seeds": min(len(evidence.trained(*cell)) for cell in cells), "n": len(known)}
     if interval is None:
-        return part.open(f"an interval needs two runs{left}", **numbers)
+        return part.undecided(f"an interval needs two runs{left}", **numbers)
     reason = f"{part.unit} from {min(known):.2f} to {max(known):.2f}{left}"
     return part.judged(interval[1] < 0, low=interval[0], high=interval[1], reason=reason, **numbers)
 
@@ -110,7 +110,7 @@ def _extreme(evidence: Evidence, role: str, which: str) -> list[Part]:
         if not cells:
             raise NotRun(f"{expert} is alone in its team")
     except NotRun as missing:
-        return [each.open(str(missing))]
+        return [each.stopped(missing)]
     sign = 1 if which == "largest" else -1
     parts, wins, runs = [], 0, 0
     for benchmark, team in cells:
@@ -130,7 +130,7 @@ def _against_chance(part: Part, wins: int, runs: int, chance: float) -> Part:
     p_value = float(stats.binomtest(wins, runs, chance, alternative="greater").pvalue)
     numbers = {"measured": float(wins), "n": runs, "p_value": p_value}
     if chance**runs >= ALPHA:
-        return part.open(
+        return part.undecided(
             f"{runs} runs are too few: chance alone gives all of them with p = {chance**runs:.2f}", **numbers
         )
     return part.judged(p_value < ALPHA, reason=f"{wins} of {runs} runs, by chance {chance * runs:.1f}", **numbers)
@@ -142,5 +142,5 @@ def _share_difference(evidence: Evidence, pair: tuple[str, str], part: Part) -> 
     mean, interval = mean_interval(first - second, within=(-1.0, 1.0))
     numbers = {"measured": mean, "n_seeds": len(shares), "n": len(shares)}
     if interval is None:
-        return part.open("an interval over seeds needs two", **numbers)
+        return part.undecided("an interval over seeds needs two", **numbers)
     return part.judged(interval[0] > 0, low=interval[0], high=interval[1], **numbers)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-HOLDS, FAILS, NOT_RUN = "holds", "does not hold", "not run"
+HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "does not hold", "undecided", "not run"
 # ASSUME: the paper tests none of its sentences; a claim needs its direction and, against noise, a test at 5 %.
 ALPHA = 0.05  # of every test; every interval has the level 1 - ALPHA
 # ASSUME: "substantial" is half the gain, "throughout" 95 % of sampled steps, "static" 0.1 of the variance and 2 points.
@@ -14,11 +14,19 @@ THROUGHOUT = 0.95  # share of sampled steps (A11)
 SMALL_SHARE = 0.1  # of the variance of attention (A17)
 SMALL_LOSS = 2.0  # points of accuracy (A17)
 SMALL_DIFFERENCE = 5.0  # points of accuracy, less is none (A3, A4, A13, A15, A19)
-JOINT = "holds where every part holds; does not hold where one does not; not run where the parts leave it open"
+JOINT = "holds where every part holds; does not hold where one does not; else not run where one is, or undecided"
 
 
 class NotRun(Exception):
     """An ingredient of a claim is not there; the message names it."""
+
+    verdict = NOT_RUN
+
+
+class Undecided(NotRun):
+    """An ingredient of a claim is there, but too little of it to tell; the message says of what."""
+
+    verdict = UNDECIDED
 
 
 @dataclass(frozen=True)
@@ -53,8 +61,14 @@ class Part:
     def judged(self, holds: bool, **found: Any) -> "Part":
         return replace(self, verdict=HOLDS if holds else FAILS, **found)
 
-    def open(self, reason: str, **found: Any) -> "Part":
+    def stopped(self, why: NotRun) -> "Part":
+        return replace(self, verdict=why.verdict, reason=str(why))
+
+    def missing(self, reason: str, **found: Any) -> "Part":
         return replace(self, verdict=NOT_RUN, reason=reason, **found)
+
+    def undecided(self, reason: str, **found: Any) -> "Part":
+        return replace(self, verdict=UNDECIDED, reason=reason, **found)
 
 
 class Claim(NamedTuple):
@@ -76,17 +90,19 @@ class Finding:
 
 
 def attempt(part: Part, measure: Callable[[Part], Part]) -> Part:
-    """Return what `measure` makes of the part; not run, with the reason, where it raises NotRun."""
+    """Return what `measure` makes of the part; not run, or undecided, with the reason, where it raises NotRun."""
     try:
         return measure(part)
     except NotRun as missing:
-        return part.open(str(missing))
+        return part.stopped(missing)
 
 
 def joint(parts: Sequence[Part]) -> Part:
     """Return the verdict over the parts by the rule JOINT, with the parts that decided it as its reason."""
-    of = {verdict: [part for part in parts if part.verdict == verdict] for verdict in (HOLDS, FAILS, NOT_RUN)}
-    verdict = next((found for found in (FAILS, NOT_RUN) if of[found]), HOLDS)
+    of = {
+        verdict: [part for part in parts if part.verdict == verdict] for verdict in (HOLDS, FAILS, NOT_RUN, UNDECIDED)
+    }
+    verdict = next((found for found in (FAILS, NOT_RUN, UNDECIDED) if of[found]), HOLDS)
     counts = ", ".join(f"{len(found)} {name}" for name, found in of.items() if found)
     deciding = "" if verdict == HOLDS else ": " + "; ".join(f"{part.label} ({part.reason})" for part in of[verdict])
     return Part("all parts", "", JOINT, verdict=verdict, reason=f"{counts}{deciding}")

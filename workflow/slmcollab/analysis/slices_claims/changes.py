@@ -20,7 +20,7 @@ HOW = (
     "above or below: the mean over seeds is, and 0 is left out by the 95 % bootstrap interval over questions (paired;"
     " n), by the paired permutation test over questions where there is a p (two-sided, seeds averaged, p < 0.05), and"
     " by the 95 % interval over seeds (Welch's; Student's t around the one value of a side that is the same for each"
-    " seed); within noise: neither; not run where it would hold but a side that varies between seeds has one seed;"
+    " seed); within noise: neither; undecided where it would hold but a side that varies between seeds has one seed;"
     " versions of one task count as one question"
 )
 ALONE = "; one seed of a side that varies between seeds: its noise is unknown"
@@ -143,12 +143,12 @@ def shown(part: Part, reason: str, **found: Any) -> Part:
 def judged(part: Part, found: Change, rule: str, scale: float = 1.0, published: float | None = None) -> Part:
     """Return the part with the verdict "the change is `rule`" (ABOVE or BELOW) and from what to what it goes.
 
-    Not run where it would hold by the questions but noise between seeds is unknown.
+    Undecided where it would hold by the questions but noise between seeds is unknown.
     """
     digits = 2 if scale == 100 or abs(scale * found.before) >= 10 else 3
     moved = f"{scale * found.before:.{digits}f} → {scale * found.after:.{digits}f}"
     alone = ALONE if found.between is None else ""
     part, reason = replace(part, test=f"holds where {rule}; {HOW}"), f"{moved}, {found.found}{alone}"
     if alone and found.found == rule:
-        return part.open(reason, **numbers(found, scale, published))
+        return part.undecided(reason, **numbers(found, scale, published))
     return part.judged(found.found == rule, reason=reason, **numbers(found, scale, published))

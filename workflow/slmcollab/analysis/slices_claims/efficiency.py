@@ -91,7 +91,7 @@ def _fewer(
             part = Part(f"{which} reduction of {name}", "%", "", method=CL, beside=True)
             published = evidence.printed(quantity, "all", f"{condition}, {which}") if how == PAPER else None
             if not reductions:
-                parts.append(part.open("no run to compare with", published=published))
+                parts.append(part.missing("no run to compare with", published=published))
                 continue
             reason = f"of {len(reductions)} methods and benchmarks"
             parts.append(shown(part, reason, measured=choose(reductions), published=published, n=len(reductions)))
@@ -108,7 +108,7 @@ def _compared(
         ran, missing = evidence.benchmarks(CL, row)
         if not ran:
             part = Part(f"{name}, less {row}", unit, test, method=CL, beside=beside)
-            parts.append(part.open(f"no run of {row}"))
+            parts.append(part.missing(f"no run of {row}"))
             continue
         for benchmark in [*ran, *missing]:
             part = Part(f"{name}, less {row}", unit, test, benchmark, CL, beside=beside)
@@ -155,7 +155,7 @@ def _lowest(evidence: Evidence, measure: str, part: Part) -> Part:
     if possible < LOWEST * len(listed):
         return part.judged(False, reason=reason, **found)
     if missing:
-        return part.open(f"{reason}; no run of {', '.join(missing)}", **found)
+        return part.missing(f"{reason}; no run of {', '.join(missing)}", **found)
     return part.judged(True, reason=reason, **found)
 
 

@@ -77,7 +77,7 @@ def _counted(evidence: Evidence, baseline: str, share: float) -> list[Part]:
     try:
         every = [_metric(evidence, baseline, *cell) for cell in _cells(evidence, baseline)]
     except NotRun as nothing:
-        return [part.open(str(nothing))]
+        return [part.stopped(nothing)]
     won, total = sum(one.measured > 0 for one in every), len(every)
     published = None if None in [one.published for one in every] else float(sum(one.published > 0 for one in every))
     lost = ", ".join(f"{one.benchmark} {one.quantity.split()[0]}" for one in every if one.measured <= 0)
@@ -89,7 +89,7 @@ def _counted(evidence: Evidence, baseline: str, share: float) -> list[Part]:
     possible = won + METRICS * len(missing)
     if possible < share * (total + METRICS * len(missing)) or not missing:
         return [part.judged(won >= share * total, reason=reason, **numbers), *every]
-    return [part.open(f"{reason}; not run on {', '.join(missing)}", **numbers), *every]
+    return [part.missing(f"{reason}; not run on {', '.join(missing)}", **numbers), *every]
 
 
 def _cells(evidence: Evidence, baseline: str) -> list[tuple[str, str]]:
@@ -120,7 +120,7 @@ def _mean_gain(evidence: Evidence, ours: str, baseline: str, part: Part) -> Part
     result = judged(part, found, ABOVE, 1.0, published)
     if not missing:
         return result
-    return result.open(f"{result.reason}; not run on {', '.join(missing)}")
+    return result.missing(f"{result.reason}; not run on {', '.join(missing)}")
 
 
 def _updates(evidence: Evidence, part: Part) -> Part:

@@ -57,9 +57,9 @@ def _rank(evidence: Evidence, role: str, best: int, part: Part) -> Part:
     part = replace(part, benchmark=benchmark)
     missing = [name for name in ROWS if name not in {run.method for run in evidence.measures if run[0] == benchmark}]
     if rank <= best and missing:
-        return part.open(f"{reason}; no run of {', '.join(missing)}", **numbers)
+        return part.missing(f"{reason}; no run of {', '.join(missing)}", **numbers)
     if rank <= best and any(len(side.seeds) < 2 and not side.fixed for side in rows.values()):
-        return part.open(f"{reason}{ALONE}", **numbers)
+        return part.undecided(f"{reason}{ALONE}", **numbers)
     return part.judged(rank <= best, reason=reason, **numbers)
 
 
@@ -74,5 +74,5 @@ def _retention(evidence: Evidence, role: str, part: Part) -> Part:
     published = evidence.printed("correct_answer_retention_pct", benchmark, "CL")
     numbers = {"measured": 100 * float(side.seeds.mean()), "low": low, "high": high, "n": n, "n_seeds": len(side.seeds)}
     if published is None:
-        return part.open("the paper prints none of this benchmark", **numbers)
+        return part.missing("the paper prints none of this benchmark", **numbers)
     return part.judged(low <= published <= high, reason="all seeds' questions", published=published, **numbers)
