@@ -36,7 +36,7 @@ def checkout(finished, tmp_path) -> Checkout:
     return Checkout(shutil.copytree(finished.folder, tmp_path / "moved", symlinks=True))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # other modules ask what their process has started
 def warm(tmp_path_factory) -> Iterator[Path]:
     """The folder of a `python` that starts jobs at once, for the programs of a checkout."""
     with warm_python(tmp_path_factory.mktemp("warm")) as folder:

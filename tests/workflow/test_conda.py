@@ -1,7 +1,5 @@
 """`--sdm conda` with a stand-in for conda: jobs run in their rule's environment, which has its own packages only."""
 
-import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,20 +13,9 @@ ENVIRONMENTS = {  # of the rules that make a run of a method without experts
 }
 
 
-@dataclass(frozen=True)
-class WithConda(Checkout):
-    """A checkout on a machine that has conda."""
-
-    conda: Path = Path()
-
-    def environment(self) -> dict[str, str]:
-        found = super().environment()
-        return found | {"PATH": f"{self.conda}{os.pathsep}{found['PATH']}"}
-
-
 @pytest.mark.slow
 def test_jobs_run_in_their_environments_and_turning_conda_on_or_off_reruns_nothing(clone, tmp_path):
-    with_conda = WithConda(clone.folder, clone.configs, stand_in_conda.install(tmp_path / "conda"))
+    with_conda = Checkout(clone.folder, clone.configs, (stand_in_conda.install(tmp_path / "conda"),))
     with_conda.snakemake(f"{RUN}/scores.json", "--sdm", "conda", "--conda-prefix", str(tmp_path / "envs"))
     started = {}
     for folder in filter(Path.is_dir, (tmp_path / "envs").iterdir()):
@@ -46,7 +33,7 @@ def test_jobs_run_in_their_environments_and_turning_conda_on_or_off_reruns_nothi
 
 
 def test_a_tree_made_without_conda_is_up_to_date_with_it(finished, tmp_path):
-    with_conda = WithConda(finished.folder, finished.configs, stand_in_conda.install(tmp_path / "conda"))
+    with_conda = Checkout(finished.folder, finished.configs, (stand_in_conda.install(tmp_path / "conda"),))
     assert with_conda.planned("all", "--sdm", "conda") == {}
 
 
