@@ -67,7 +67,7 @@ class Comparison:
 
 
 def rule_in_words(rule: str) -> str:
-    """Return by which rule a part on two methods holds, does not hold, or is not run."""
+    """Return by which rule a part on two methods holds, does not hold, or is undecided."""
     if rule not in LIMITS:
         return f"holds where {rule}; {HOW}; undecided where it would hold but a side has one seed"
     wrong = f"{ABOVE} or {BELOW}" if rule == SAME else rule.removeprefix("not ")
